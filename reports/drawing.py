@@ -157,7 +157,7 @@ def by_layer(axes: Axes, layers: Iterable[Any], label: str) -> None:
     axes.set_xticks([position + 1 for position in positions], [str(position + 1) for position in positions])
     axes.set_xlabel("layer")
     axes.set_ylabel(label)
-    axes.grid(axis="y")
+    axes.grid(visible=True, axis="y")  # without `visible`, a second call would turn it off
 
 
 def finish(figure: Figure, axes: Axes, title: str, handles: Sequence[Any] = ()) -> None:

@@ -12,7 +12,7 @@ from attentionology.analyses.alignment.figures import heads_figure as alignment_
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.figures import heads_figure
 from attentionology.analyses.surface.analysis import Surface
-from attentionology.analyses.surface.figures import offsets_figure, statistics_figure
+from attentionology.analyses.surface.figures import offsets_figure, special_figure, statistics_figure
 from attentionology.engine.results import Part
 from tests.maps import RELATIONS, counted_words
 from tests.unit.test_figure_data import SPECIALS, alignment  # noqa: F401  # a fixture
@@ -53,6 +53,12 @@ def test_a_figure_names_its_kind_of_map_unless_it_is_attention_weights(kind, exp
     part = Part(Surface(), kind, (), unknown, results=surface_results("bert")[0])
     section = part.section(Titles("a model", "a corpus"))
     assert section.figures["surface_statistics"].get_suptitle() == expected
+
+
+def test_two_series_in_a_panel_have_the_grid_of_one():
+    figure: Any = special_figure(surface_results("bert")[0].tables.heads, SPECIALS)
+    for axes in figure.axes:
+        assert {line.get_visible() for line in axes.get_ygridlines()} == {True}
 
 
 def test_small_shares_have_an_axis_to_one_percent_and_the_lowest_panels_name_it():
