@@ -180,7 +180,7 @@ POINTS = Schema(
     "One row per token of a few sentences: what the scatter plots of frequency show.",
     (
         TableColumn("rank", "number from 1", "the frequency rank"),
-        TableColumn("special", "true or false", "whether the token is [CLS] or [SEP]"),
+        TableColumn("special", "`True` or `False`", "whether the token is [CLS] or [SEP]"),
         TableColumn("value_norm", "number", "its ‖f(x)‖, as the mean over layers and heads"),
         TableColumn(
             "weight norm", "number", "the weight and ‖αf(x)‖ that it receives, as means over layers, heads, queries"

@@ -155,6 +155,14 @@ OF_SEVERAL_TYPES = {"low", "high", "min", "max", "mean", "published", "weight", 
 """Columns whose type depends on what the table is about."""
 
 
+TYPES = {
+    *("text", "share", "count", "points", "nats", "p", "number", "number from 0", "number from 1", "number, 0 to 1"),
+    *("number, 0 to 2", "number, −1 to 1", "number, words", "number, tokens", "number, loss per unit of attention"),
+    *("`True` or `False`", "as `unit` says", "as above", "as the measure"),
+}
+"""What columns of tables hold."""
+
+
 def test_shares_are_shares_in_all_tables():
     """A column is not a share in one table, and a difference of shares, a count or another number in the next one."""
     tables = generate.completed((REPOSITORY / "docs/reference/tables.md").read_text(encoding="utf-8"))
@@ -163,6 +171,7 @@ def test_shares_are_shares_in_all_tables():
         for name in re.findall(r"`(.+?)`", found):
             types.setdefault(name, set()).add(type_)
     assert len(types) > 300
+    assert set().union(*types.values()) == TYPES
     others = {"points", "count", "number"}
     assert {name for name, of in types.items() if "share" in of and of & others} == OF_SEVERAL_TYPES
 

@@ -55,6 +55,17 @@ def test_a_figure_names_its_kind_of_map_unless_it_is_attention_weights(kind, exp
     assert section.figures["surface_statistics"].get_suptitle() == expected
 
 
+def test_inner_heatmaps_leave_the_numbers_of_layers_and_heads_to_the_outer_ones(alignment):  # noqa: F811
+    tables = counted_words().compute()
+    for figure in (heads_figure(tables.cells, tables.best), alignment_heads_figure(alignment)):
+        maps: Any = [axes for axes in figure.axes if axes.get_label() != "<colorbar>" and axes.get_visible()]
+        places = [axes.get_subplotspec() for axes in maps]
+        assert {place.is_last_row() for place in places} | {place.is_first_col() for place in places} == {True, False}
+        for axes, place in zip(maps, places, strict=True):
+            assert any(label.get_visible() for label in axes.get_xticklabels()) == place.is_last_row()
+            assert any(label.get_visible() for label in axes.get_yticklabels()) == place.is_first_col()
+
+
 def test_two_series_in_a_panel_have_the_grid_of_one():
     figure: Any = special_figure(surface_results("bert")[0].tables.heads, SPECIALS)
     for axes in figure.axes:
