@@ -13,13 +13,14 @@ import hypothesis
 import pytest
 
 from tests import shortcuts
+from tests.marks import check_marks
 from tests.outlines import FIGURES
 from tests.programs import Programs
 from tests.shapes import check_shapes
 
 if os.environ.get("CHECK_SHAPES", "1") != "0":
     check_shapes()
-
+check_marks()
 
 # Collecting garbage while everything is imported takes a sixth of that time, and finds none.
 gc.disable()
