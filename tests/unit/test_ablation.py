@@ -25,7 +25,7 @@ from attentionology.analyses.ablation.report import (
     pruning_figure,
     relations_table,
 )
-from attentionology.analyses.ablation.tables import joint_p, pruning_table
+from attentionology.analyses.ablation.tables import joint_p
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Sentence, Treebank, load_treebank
@@ -304,18 +304,6 @@ def test_the_joint_test_shuffles_heads_within_layers():
     ]
     assert mean == 0
     assert p == pytest.approx(np.mean(np.array(means) <= mean), abs=0.01)
-
-
-def test_only_random_orders_have_a_range():
-    drawn = [("effect", 0, 0.1), ("random", 0, 0.2), ("random", 1, 0.5), ("random", 2, 0.2)]
-    rows = [
-        {"order": order, "seed": seed, "heads": 3, "effect": "l2", "value": value, "total": 9}
-        for order, seed, value in drawn
-    ]
-    effect, random = pruning_table(rows, 12).to_dict("records")
-    assert (effect["value"], effect["share"], effect["total"]) == (0.1, 0.25, 9)
-    assert np.isnan([effect["low"], effect["high"]]).all()
-    assert (random["value"], random["low"], random["high"]) == pytest.approx((0.3, 0.2, 0.5))
 
 
 def test_curves_are_those_of_heads_that_are_off_together(run, encoder):

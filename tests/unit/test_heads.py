@@ -241,6 +241,13 @@ def test_text():
     ]
 
 
+def test_bars_stand_below_each_other_beside_wide_and_combining_characters():
+    """A character of Chinese takes two columns, and an accent of its own none."""
+    words = ("[CLS]", "ve\u0301lo", "犬", "dog", "barks", "[SEP]")
+    lines = as_text(replace(VIEW, words=words)).splitlines()[1:]
+    assert [line.index("█") for line in lines] == [9, 10, 8, 9, 9, 9]
+
+
 def test_text_of_norms_and_of_layers():
     lines = as_text(replace(VIEW, values=VALUES * 2, scale=2.0, kind="norm")).splitlines()
     assert lines[0] == "Head 3-9 (norm): s1"

@@ -22,7 +22,8 @@ from attentionology.analyses.ablation.report import (
     relations_table,
     shown_table,
 )
-from attentionology.analyses.ablation.tables import AblationTables
+from attentionology.analyses.ablation.tables import AblationTables, pruning_table
+from attentionology.analyses.ablation.tables import _summary as summary_of
 from attentionology.analyses.contract import Titles
 from attentionology.reports.drawing import BLUE, GREY
 from tests.shown_tables import cells, distinct, on_page
@@ -178,3 +179,21 @@ def test_the_explorer_names_the_head_with_the_largest_effect(complete: bool) -> 
 def test_a_head_beats_position_with_its_whole_interval() -> None:
     gains = pd.DataFrame({"heldout_gain_low": [0.0, 1e-9, -0.1, np.nan]})
     assert beats_position(gains).tolist() == [False, True, False, False]
+
+
+def test_a_head_with_the_mean_effect_of_its_layer_is_not_above_it():
+    heads = pd.DataFrame({"layer": [1, 1, 1], "head": [1, 2, 3], "l2": [0.1, 0.2, 0.3]})
+    rows = [{"difference": found, "layer": 1, "place": 0, "all_ranks": [0, 0.5, 1]} for found in (0.2, 0.0, -0.1)]
+    assert summary_of("l2", rows, heads, None, 0)["above"] == 1
+
+
+def test_only_random_orders_have_a_range():
+    drawn = [("effect", 0, 0.1), ("random", 0, 0.2), ("random", 1, 0.5), ("random", 2, 0.2)]
+    rows = [
+        {"order": order, "seed": seed, "heads": 3, "effect": "l2", "value": value, "total": 9}
+        for order, seed, value in drawn
+    ]
+    effect, random = pruning_table(rows, 12).to_dict("records")
+    assert (effect["value"], effect["share"], effect["total"]) == (0.1, 0.25, 9)
+    assert np.isnan([effect["low"], effect["high"]]).all()
+    assert (random["value"], random["low"], random["high"]) == pytest.approx((0.3, 0.2, 0.5))
