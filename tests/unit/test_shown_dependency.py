@@ -158,6 +158,9 @@ def test_each_relation_has_a_tab_with_its_rows(counted):
             assert on_page(part) == [cells for cells in on_page(whole) if cells["relation"] == name]
             assert on_page(part)
     assert dependency_section(results, Titles("m", "c")).context["failures"]
+    many = [pd.concat([table[:1].assign(relation=f"r{n}") for n in range(9, 0, -1)]) for table in results.failures]
+    for first_eight in shown_failures(results.failures._make(many), 0):  # in the order of the table
+        assert [row["relation"] for row in first_eight.rows] == [f"r{n}" for n in range(9, 1, -1)]
 
 
 def test_the_section_writes_both_tables(counted):
