@@ -15,6 +15,7 @@ from attentionology.analyses.explanation.tests.correlation import (
     significant,
 )
 from attentionology.analyses.explanation.tests.erasure import flip_table
+from attentionology.analyses.explanation.tests.regularizers import _summarized as regularizers_of
 from attentionology.analyses.explanation.verdict import FEWEST, verdicts
 from attentionology.analyses.shared.resampling import poisson_weights
 from tests.reference.explained import TEXTS, some_texts
@@ -255,3 +256,15 @@ def test_copies_of_one_text_are_one_text():
 def test_a_reading_knows_what_is_predicted():
     found = ModelReading([np.ones((1, 1))] * 2, np.array([[0.2, 0.8], [0.6, 0.4]]))
     assert found.probabilities.argmax(1).tolist() == [1, 0]
+
+
+def test_regularizers_are_compared_in_every_measure_but_the_predicted_class():
+    measured = {
+        name: pd.DataFrame({"predicted": [0, 1, 1], "correct": [1.0, 0.0, 1.0], "tau": [0.25, 0.5, tau]})
+        for name, tau in (("none", 0.75), ("tying", 1.5))
+    }
+    found = regularizers_of(measured, ["no", "yes"], Bootstrap([(str(i),) for i in range(3)], 0))["regularizers"]
+    assert found[["regularizer", "measure", "n"]].to_numpy().tolist() == [
+        [name, measure, 3] for name in ("none", "tying") for measure in ("accuracy", "tau")
+    ]
+    assert found["mean"].tolist() == pytest.approx([2 / 3, 0.5, 2 / 3, 0.75])
