@@ -117,7 +117,7 @@ def panels(
     figure = Figure(figsize=(width, height), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, **sharing)
     for axes in grid.flat if sharing else ():
-        axes.label_outer(remove_inner_ticks=True)  # which take a third of the time of a figure of many small panels
+        axes.label_outer(remove_inner_ticks=True)  # ticks without labels took a fifth of the time of all figures
     return figure, grid
 
 

@@ -16,7 +16,7 @@ Indices = npt.NDArray[np.int64]
 
 CLUSTERS = 8
 STARTS, MAX_STEPS, TOLERANCE = 5, 1000, 1e-10
-"""Of the map: the random starts, the best of which is kept, and when each ends."""
+"""The map is the best of so many random starts. Each ends after so many steps, or when stress hardly falls any more."""
 PERMUTATIONS = 9999
 
 
@@ -74,7 +74,7 @@ def _scaled(square: Array, seed: int) -> tuple[Array, float]:
     """Return the coordinates of the heads, shape (heads, 2), and the stress of the embedding."""
     if not square.any():  # a single head, or heads that all attend alike
         return np.zeros((len(square), 2)), 0.0
-    random = np.random.RandomState(seed)  # scikit-learn's, so that the maps are those of its MDS
+    random = np.random.RandomState(seed)  # the generator of scikit-learn, so that the map is that of its MDS
     embeddings = [_smacof(square, random.uniform(size=(len(square), 2))) for _ in range(STARTS)]
     return min(embeddings, key=lambda embedding: embedding[1])
 
@@ -99,6 +99,7 @@ def _smacof(square: Array, points: Array) -> tuple[Array, float]:
 
 def _euclidean(points: Array) -> Array:
     """Return the distance of each point to each, shape (points, points)."""
+    # scipy computes them too, but only this order of operations gives the map of scikit-learn to the last bit.
     squared_norms = np.einsum("ij,ij->i", points, points)
     squared = np.maximum(-2 * (points @ points.T) + squared_norms[:, None] + squared_norms, 0)
     np.fill_diagonal(squared, 0)
