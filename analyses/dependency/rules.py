@@ -159,7 +159,8 @@ def _heldout_rules(
             groups_by_tag.setdefault(tag, []).append(group)
 
     def by_tag(counts: Array) -> Array:  # (groups, weightings, …) → (weightings, tags, …)
-        return np.stack([drawn(counts[groups]) for groups in groups_by_tag.values()], axis=1)
+        # If all words are roots, one total has no relations at all, and so one part of speech without groups.
+        return np.stack([drawn(counts[groups]) for groups in groups_by_tag.values() or [[]]], axis=1)
 
     correct, total = by_tag(subsets.correct[:, :, 0, family]), by_tag(subsets.total).sum(1)
     drawn_correct, drawn_total = by_tag(replicates.correct[:, :, 0, family]), by_tag(replicates.total).sum(1)

@@ -246,3 +246,10 @@ def test_a_run_counts_rules_where_words_have_parts_of_speech():
     assert tagged.rules["total"].sum() == tagged.best["total"].iloc[0]
     assert not math.isnan(tagged.best["tag_rule_heldout"].iloc[0])
     assert "tag_rule_heldout" not in bare.best
+
+
+def test_a_treebank_of_single_words_has_no_relation_to_choose_a_rule_for():
+    texts = [Sentence("one", ("Go",), heads=(0,), relations=("root",), tags=("VERB",))]
+    best = attentionology.analyze(tiny.encoder(), texts, analyses="dependency")["dependency"].best
+    assert best["total"].tolist() == [1, 1, 0, 1]  # the root is a word, but no head can find it
+    assert best[["tag_offset_heldout", "tag_rule_heldout", "tag_rule_gain", "heldout_gain"]].isna().all(axis=None)
