@@ -70,7 +70,7 @@ def tree_counts(
     ids = [read.ids[index] for index in sentences]
     in_first_half = halves(ids, SPLITS, seed)  # split, sentence
     # The sentences that each ensemble is scored on: all of them, or the half that did not choose it.
-    other_halves = np.stack([~in_first_half, in_first_half], 1).reshape(-1, len(sentences))
+    other_halves = np.stack([~in_first_half, in_first_half], 1).reshape(2 * SPLITS, len(sentences))
     scored = np.concatenate([np.ones((1, len(sentences)), dtype=bool), other_halves])
     by_head, by_chain, by_ensemble, total = _right_by_sentence(read, sentences, math.prod(shape), ensembles, scored)
     draws = poisson_weights(ids, replicates, seed)

@@ -277,3 +277,13 @@ def test_a_run_without_the_library_is_refused(monkeypatch):
     monkeypatch.setattr("attentionology.analyses.dependency.options.find_spec", lambda _: None)
     with pytest.raises(OptionError, match=r"pip install 'attentionology\[tree\]'"):
         DependencyOptions(spanning_trees=True).check()
+
+
+def test_without_any_tree_all_sentences_are_left_out(corpus):
+    chosen = [index for index, text in enumerate(corpus[0]) if text.id in ("two roots", "unknown")]
+    batch = batch_of(*([part[index] for index in chosen] for part in corpus))
+    trees = spanning_trees(tree_counts(read_values([batch], str, 3), SHAPE, (), 100, 0))
+    assert (trees.sentences, trees.left_out) == (0, 2)
+    assert len(trees.heads) == 12
+    assert trees.heads["uas"].isna().all()
+    assert trees.best.empty
