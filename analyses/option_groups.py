@@ -119,10 +119,13 @@ class OptionSet:
             known: the classes of the groups that the command of this name has; None for all.
 
         Raises:
-            OptionError: the command does not have a group, or two groups have one class.
+            OptionError: what is given is no group, the command does not have a group, or two groups have one class.
         """
         one_or_more: Any = [given] if is_dataclass(given) else given
         groups = list(one_or_more)
+        for group in groups:
+            if not is_dataclass(group) or isinstance(group, type):
+                raise OptionError(f"options are given as objects such as CorpusOptions(limit=3), not as {group!r}")
         classes = [type(group) for group in groups]
         for class_ in classes:
             if known is not None and class_ not in known:

@@ -14,6 +14,7 @@ from ..analyses.shared.part_options import PartOptions
 from ..analyses.shared.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
 from ..corpora_loaders import Corpus
 from ..corpora_loaders.describing import amount
+from ..corpora_loaders.errors import CorpusError
 from ..extractors import ExtractionLog
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.progress import Stages
@@ -71,6 +72,8 @@ def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, co
     part_options.check()
     if model is not None and not part_options.in_this_process:
         raise OptionError("workers load the model themselves: give its name, not a model that has been loaded")
+    if corpus is not None and not len(corpus):
+        raise CorpusError(f"the corpus has no {corpus.unit}")
     job.check(corpus)
     if part_options.parts is not None:
         check_folder(part_options.parts)

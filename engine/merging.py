@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..analyses.contract import OptionError
+from ..analyses.option_groups import names_in
 from ..analyses.shared.merged_facts import MergeError, merged_facts
 from ..analyses.shared.record import warnings_of
 from ..analyses.shared.stored_metrics import StoredMetrics
@@ -65,7 +66,7 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, *, overwrite: boo
         >>> run.record["sentences"]["read"]
         5
     """
-    paths = [Path(folder) for folder in folders]
+    paths = [Path(folder) for folder in names_in(folders)]
     if len(paths) < 2:
         raise OptionError("at least two runs are needed to merge them")
     if len({path.resolve() for path in paths}) < len(paths):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from attentionology import merge_runs
+from attentionology import OptionError, merge_runs
 from attentionology.engine.merging import merged_states
 from attentionology.engine.states import read_states
 from attentionology.scripts.cli import main
@@ -215,3 +215,8 @@ def test_folders_without_states_are_refused(tmp_path, capsys):
     assert "states" in capsys.readouterr().err
     assert main(["report", str(tmp_path / "none")]) == 1
     assert "does not exist" in capsys.readouterr().err
+
+
+def test_a_single_folder_is_not_taken_for_a_list_of_folders(tmp_path):
+    with pytest.raises(OptionError, match="at least two runs"):
+        merge_runs("runs/first", tmp_path / "merged")

@@ -23,7 +23,8 @@ from attentionology.analyses.shared.metric import Metric
 from attentionology.analyses.shared.options import MapOptions
 from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.surface.options import SurfaceOptions
-from attentionology.corpora_loaders import load_treebank
+from attentionology.corpora_loaders import Treebank, load_treebank
+from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.corpus import CorpusOptions
 from attentionology.engine.passes import Limits, plan_passes, run_passes
@@ -175,6 +176,8 @@ def test_analyze_returns_the_tables_that_the_command_writes(model, tmp_path):
         ({"maps": "norm", "options": [MapOptions(map=("alti",))]}, "map is given twice, also in MapOptions"),
         ({"options": [CoreferenceOptions(candidates="words")]}, "--candidates is for coreference"),
         ({"options": [DependencyOptions(), DependencyOptions(coarse=True)]}, "two groups of the class DependencyOp"),
+        ({"options": DependencyOptions}, "options are given as objects such as CorpusOptions(limit=3), not as <class"),
+        ({"options": {"limit": 3}}, "options are given as objects such as CorpusOptions(limit=3), not as 'limit'"),
         ({"options": [DependencyOptions(coarse=True)], "analyses": "surface"}, "--coarse is for dependency"),
         ({"options": [LimitOptions(max_length=0)]}, "--max-length must be at least 1"),
         ({"options": [ModelOptions(device="cuda")]}, "ModelOptions are for a model that is loaded by its name"),
@@ -188,6 +191,12 @@ def test_analyze_returns_the_tables_that_the_command_writes(model, tmp_path):
 def test_wrong_arguments_are_refused(encoder, treebank, arguments, message):
     with pytest.raises(OptionError, match=re.escape(message)):
         attentionology.analyze(encoder, **{"corpus": treebank, **arguments})
+
+
+def test_a_corpus_without_sentences_is_refused(encoder, treebank):
+    for empty in (treebank[:0], Treebank([])):
+        with pytest.raises(CorpusError, match="the corpus has no sentences"):
+            attentionology.analyze(encoder, empty)
 
 
 def test_what_a_run_reads_is_not_replaced_by_it(encoder, tmp_path):
