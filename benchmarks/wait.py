@@ -34,6 +34,14 @@ def python(*arguments: str) -> None:
     subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+def until_printed(*arguments: str) -> None:
+    """Run Python in a process of its own until it prints a line, and end it then."""
+    with subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        if not process.stdout or not process.stdout.readline():
+            raise RuntimeError(f"nothing was printed by {' '.join(arguments)}")
+        process.kill()
+
+
 def main() -> None:
     """Measure and print the waits."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -50,6 +58,8 @@ def main() -> None:
             "analyze, also as PDF and PNG": (*analyze, "--figures", "pdf", "png"),
         }
         runs = {name: functools.partial(python, *arguments) for name, arguments in contestants.items()}
+        for name in ("analyze --limit 2", "analyze (157 sentences)"):
+            runs[f"{name}, until its tables are printed"] = functools.partial(until_printed, *contestants[name])
         seconds = take_turns(runs, rounds)
     base = seconds[BASE]
     table = Table("", "seconds", "beyond the first")

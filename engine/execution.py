@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -39,14 +39,15 @@ def execute(
     overwrite: bool = False,
     command: str = "",
     shown_options: Mapping[str, Any] | None = None,
+    show: Callable[[Run], None] = lambda _: None,
 ) -> Run:
-    """Run all analyses of a job, and write the report."""
+    """Run all analyses of a job, show the results, and write the report."""
     part_options, shown = part_options or PartOptions(), dict(shown_options or {})
     check_job(job, part_options, model, corpus)
     if out is None:
-        return _run(job, part_options, model, corpus, command, shown)
+        return _run(job, part_options, model, corpus, command, shown, show)
     with RunFolder(out, overwrite=overwrite, reads=job.paths_read(corpus)) as folder:
-        run = _run(job, part_options, model, corpus, command, {**shown, "out": str(out)}, drawn=True)
+        run = _run(job, part_options, model, corpus, command, {**shown, "out": str(out)}, show, drawn=True)
         run = write_run(folder.path, run)
     return replace(run, folder=out)
 
@@ -95,6 +96,7 @@ def _run(
     corpus: Corpus | None,
     command: str,
     shown_options: Mapping[str, Any],
+    show: Callable[[Run], None],
     drawn: bool = False,
 ) -> Run:
     """Plan, count and make the results, and the tables and figures if the run is to be ``drawn``, not only returned."""
@@ -114,6 +116,7 @@ def _run(
     samples = {name: metric for name, metric in sampled if isinstance(metric, InputSample)}
     # Its sections and its record are made from the run itself, and are put into it later.
     run = Run(parts, titles, options=prepared.options, contrasts=contrasts, samples=samples, described=prepared.tables)
+    show(run)  # before the figures are drawn, which may take as long as everything else
     if drawn:
         with stages("tables and figures"):
             run = replace(run, sections=run.shown_sections)

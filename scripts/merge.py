@@ -29,9 +29,9 @@ class Merge:
     def run(self, command: str = "") -> int:
         """Merge the runs and return the exit status."""
         from ..engine.merging import merge_runs
-        from .running import print_run
+        from .running import print_run, tables_of
 
         out = self.output.out or Path("runs/merged")
         run = merge_runs(self.run_folders, out, overwrite=self.output.overwrite)
-        print_run(run, out, as_json=self.output.json)
+        print_run(run, out, tables_of(run), as_json=self.output.json)
         return 0

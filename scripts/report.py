@@ -41,9 +41,9 @@ class Report:
     def run(self, command: str = "") -> int:
         """Write the report and return the exit status."""
         from ..engine.stored_run import report_run
-        from .running import print_run
+        from .running import print_run, tables_of
 
         output = self.output
         run = report_run(self.run_folder, output.out, overwrite=output.overwrite, min_count=self.min_count)
-        print_run(run, output.out or self.run_folder, as_json=output.json)
+        print_run(run, output.out or self.run_folder, tables_of(run), as_json=output.json)
         return 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from ..engine.preparing import Job
 from ..engine.results import Part
 from ..engine.run import Run
 from ..reports.run_folder import RunFolder
-from ..reports.streams import WIDE, delivered, say, say_json
+from ..reports.streams import WIDE, OutputError, delivered, say, say_json
 from ..reports.table import Terminal
 from ..reports.tables import to_json
 
@@ -47,30 +48,51 @@ def run_job(
     if long_run.share is not None:
         say(count_share(job, long_run).described(long_run.parts))
         return False
-    counting = functools.partial(execute, part_options=long_run)
-    run_command(counting, job, default, output, command, **long_run.described())
+
+    def show(run: Run) -> None:
+        """Print the tables, before the figures are drawn."""
+        if not output.json:
+            with suppress(OutputError):  # what is printed at the end raises it again, when the results are written
+                print_results({}, tables_of(run), (), as_json=False)
+
+    shown_options = {"overwrite": output.overwrite, "json": output.json, **long_run.described()}
+    run = execute(
+        job,
+        part_options=long_run,
+        out=out,
+        overwrite=output.overwrite,
+        command=command,
+        shown_options=shown_options,
+        show=show,
+    )
+    print_run(run, out, (), as_json=output.json)
     return True
 
 
 def run_command(
-    execute: Callable[..., Run], job: object, default: Path, output: OutputOptions, command: str, **shown_options: Any
+    execute: Callable[..., Run], options: object, default: Path, output: OutputOptions, command: str
 ) -> None:
-    """Run a job, or what options ask for, with ``execute``, and print the results."""
+    """Run what options ask for with ``execute``, and print the results."""
     out = output.out or default
-    shown_options = {"overwrite": output.overwrite, "json": output.json, **shown_options}
-    run = execute(job, out=out, overwrite=output.overwrite, command=command, shown_options=shown_options)
-    print_run(run, out, as_json=output.json)
+    shown_options = {"overwrite": output.overwrite, "json": output.json}
+    run = execute(options, out=out, overwrite=output.overwrite, command=command, shown_options=shown_options)
+    print_run(run, out, tables_of(run), as_json=output.json)
 
 
-def print_run(run: Run, out: Path, *, as_json: bool) -> None:
-    """Print the results of a run as tables, with what was read and the path of the results folder, or as JSON."""
-    kinds = {part.kind for part in run.parts if part.kind is not None}
-    shown = [part.show if len(kinds) < 2 else functools.partial(_with_kind, part) for part in run.parts]
-    if run.contrasts is not None:
-        shown.append(functools.partial(comparison_tables, run.contrasts))
+def print_run(run: Run, out: Path, tables: Sequence[Show], *, as_json: bool) -> None:
+    """Print some tables of a run, what was read and the path of the results folder, or all results as JSON."""
     summary = {name: table for section in run.sections for name, table in section.summary.items()}
     value = {"out": str(out), "run": dict(run.record), **summary}
-    print_results(value, shown, closing_lines(dict(run.record), out), as_json=as_json)
+    print_results(value, tables, closing_lines(dict(run.record), out), as_json=as_json)
+
+
+def tables_of(run: Run) -> list[Show]:
+    """Return the tables of each analysis and kind of map, and those that compare the kinds."""
+    kinds = {part.kind for part in run.parts if part.kind is not None}
+    shown: list[Show] = [part.show if len(kinds) < 2 else functools.partial(_with_kind, part) for part in run.parts]
+    if run.contrasts is not None:
+        shown.append(functools.partial(comparison_tables, run.contrasts))
+    return shown
 
 
 def _with_kind(part: Part, width: int) -> RenderableType:
@@ -95,4 +117,5 @@ def print_results(value: Mapping[str, Any], shown: Sequence[Show], lines: Iterab
             if index:
                 terminal.print()
             terminal.print(show(terminal.width))
-        terminal.print("\n".join(lines), soft_wrap=True, markup=False)
+        if closing := "\n".join(lines):
+            terminal.print(closing, soft_wrap=True, markup=False)

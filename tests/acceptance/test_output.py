@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.engine import run
+from attentionology.engine.results import sections_of
 from attentionology.scripts.cli import main
 from tests import tiny
 from tests.programs import UNREAD
@@ -50,6 +52,20 @@ def test_results_that_nobody_reads_are_kept_and_end_quietly(inputs, programs, na
     assert "Traceback" not in done.stderr
     assert "attentionology:" not in done.stderr
     assert (tmp_path / "out" / "run.json").is_file() == (name != "doctor")
+
+
+def test_tables_are_printed_before_the_figures_are_drawn(inputs, monkeypatch, capsys, tmp_path):
+    before = []
+
+    def drawn(*arguments):
+        before.append(capsys.readouterr().out)
+        return sections_of(*arguments)
+
+    monkeypatch.setattr(run, "sections_of", drawn)
+    assert main([*inputs["analyze"], "--out", str(tmp_path / "out")]) == 0
+    after = capsys.readouterr().out
+    assert [text.count("Best attention head per relation") for text in (*before, after)] == [1, 0]
+    assert "Report:" in after
 
 
 @pytest.mark.slow
