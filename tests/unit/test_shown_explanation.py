@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -18,8 +19,11 @@ from attentionology.analyses.explanation.section import explain_section, explain
 from attentionology.analyses.explanation.summary import OVERALL
 from attentionology.analyses.explanation.tests.correlation import tau_figure
 from attentionology.analyses.explanation.tests.erasure import single_figure
+from attentionology.analyses.explanation.tests.regularizers import regularizers_figure
 from attentionology.analyses.explanation.tests.removal import removal_figure
+from attentionology.analyses.explanation.together import words_figure
 from attentionology.analyses.explanation.verdict import all_questions
+from attentionology.reports.drawing import GREEN, ORANGE
 from attentionology.reports.format import rows_of
 from attentionology.reports.table import ShownTable
 from tests.shown_tables import as_shown, assert_declared, distinct, in_latex, in_terminal, on_page, percent, printed
@@ -204,6 +208,8 @@ def test_lines_of_removal_are_the_texts_that_keep_their_decision(results):
     (axes,) = figure.axes
     lines = {line.get_label(): np.column_stack(line.get_data()) for line in axes.get_lines()}
     assert len(lines) == 5
+    assert texts["removal_attention"].isna().any()  # texts whose decision never changes are counted, too
+    assert axes.get_xlabel() == "words removed (% of the text; 200 texts)"
     for label, points in lines.items():
         shares, never = texts[f"removal{label}"], texts[f"removal{label}_never"]
         assert points[0].tolist() == [0, 100]
@@ -340,3 +346,28 @@ def test_words_are_shaded_by_their_share_of_the_largest_weight(results):
     shades = [[word["shade"] for word in panel["words"]] for panel in example["panels"]]
     assert shades == [pytest.approx(each) for each in ([1 / 6, 1, 0.5, 0], [1, 0.5, 0, 0.5], [0, 0, 0, 0])]
     assert [panel["name"] for panel in example["panels"]] == ["attention", "gradient × input", "nothing"]
+
+
+def test_dots_of_regularizers_are_their_means_and_shares_are_in_percent(results):
+    own = distinct(results.tables["regularizers"])
+    figure: Any = regularizers_figure(results._replace(tables={"regularizers": own}), "")
+    measures = ("accuracy", "permutation_tvd", "exact_jsd", "single_token_std", "tau_loo", "conicity")
+    for axes, measure in zip(figure.axes, measures, strict=True):
+        rows = own[own["measure"] == measure]
+        factor = 100 if measure == "accuracy" else 1
+        assert axes.get_xlabel().endswith("(%)") == (factor == 100)
+        dots = np.concatenate([each.get_offsets() for each in axes.collections if isinstance(each, PathCollection)])
+        np.testing.assert_allclose(dots, np.column_stack([factor * rows["mean"], np.arange(len(rows))]))
+        ends = [line.get_xdata() for line in axes.lines if len(line.get_xdata())]
+        np.testing.assert_allclose(ends, factor * rows[["low", "high"]])
+
+
+def test_single_words_are_compared_with_the_probability_of_the_label(results):
+    """Not with that of the class that is predicted, which is another one for a text that is classified wrongly."""
+    wrong = replace(results.examples[0], probability=0.75, probability_of_label=0.25, from_word=(0.1, 0.4, 0.2, 0.3))
+    models = {name: results._replace(examples=(wrong,)) for name in ("base", "regularized")}
+    figure: Any = words_figure(models, {"base": ORANGE, "regularized": GREEN})
+    (axes,) = figure.axes
+    assert axes.get_ylabel() == "p(negative)"
+    assert [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"] == [0.25, 0.25]
+    assert [list(line.get_ydata()) for line in axes.lines if line.get_linestyle() == "-"] == [[0.1, 0.4, 0.2, 0.3]] * 2
