@@ -348,6 +348,12 @@ def test_words_are_shaded_by_their_share_of_the_largest_weight(results):
     assert [panel["name"] for panel in example["panels"]] == ["attention", "gradient × input", "nothing"]
 
 
+def test_a_terminal_has_all_facts_and_notes(results):
+    facts, notes = ("200 texts", "an LSTM"), ("First note.", "Second note.", "Third note.")
+    lines = printed(explain_table(results._replace(facts=facts, notes=notes), width=120), 120).splitlines()
+    assert [line.strip() for line in lines[-6:-1]] == ["200 texts.", "An LSTM.", *notes]
+
+
 def test_dots_of_regularizers_are_their_means_and_shares_are_in_percent(results):
     own = distinct(results.tables["regularizers"])
     figure: Any = regularizers_figure(results._replace(tables={"regularizers": own}), "")
