@@ -247,6 +247,14 @@ def test_the_headline_says_which_model_finds_more_and_where_most(p: float, said:
     )
 
 
+@pytest.mark.parametrize(("p", "look"), [(0.0499, "strong"), (0.05, "")])
+def test_differences_are_bold_if_they_are_significant(p: float, look: str) -> None:
+    survey, _ = headed(p)
+    table = differences_table(MatrixMaker(survey), "obj")
+    looks = {column.heading: column.look(table.rows[0]) for column in table.columns}
+    assert looks == {"difference": "", "few": "weak", "many": look}
+
+
 REPLICATES = 400
 
 
