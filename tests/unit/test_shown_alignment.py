@@ -259,6 +259,17 @@ def test_findings_name_the_series_with_the_fewest_errors_and_lead_there(explored
     assert rests.address == f"#head={most['layer']}-1&measure={id_of('on_special', most)}"
 
 
+def test_words_on_special_tokens_are_those_of_one_setting(explored):
+    """By norm as by weight."""
+    _, results, _ = explored
+    cells = results.tables.cells.assign(on_special=0.1)
+    for setting, measure, share in (("AWI", "norm", 0.2), ("AWO", "norm", 0.3), ("AWO", "weight", 0.4)):
+        cells.loc[cells["setting"].eq(setting) & cells["measure"].eq(measure), "on_special"] = share
+    *_, rests = explored_alignment(replace(results, tables=replace(results.tables, cells=cells))).findings
+    words = "In layer 1 (AWO), 40.0 % of the target words rest on special tokens by weight, and 30.0 % by norm."
+    assert rests.text.startswith(words)
+
+
 def test_without_gold_links_nothing_is_found(explored):
     _, results, contribution = explored
     cells = results.tables.cells.drop(columns=["error_rate", "low", "high"])
@@ -304,6 +315,9 @@ def test_the_page_explains_what_was_chosen_and_directions_if_there_are_two(explo
         return alignment_section(replace(results, **changes), Titles("m", "c")).context
 
     assert context()["both"]
+    assert context()["example"] is None
+    example: Any = SimpleNamespace(id="p7", layer=4)  # 0-based
+    assert context(example=example)["example"] == {"id": "p7", "layer": 5}
     cells = results.tables.cells
     assert not context(tables=replace(results.tables, cells=cells[cells["direction"] == "forward"]))["both"]
     for measure, reason in (
