@@ -25,6 +25,7 @@ from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.analyses.shared.sampled_input import LEVELS, NO_GUESS
 from attentionology.analyses.shared.stored_metrics import MetricStates, added_up
 from attentionology.corpora_loaders import Sentence
+from attentionology.engine.explorer import _sample
 from attentionology.engine.stored_run import merged_samples, sample_inputs, shared_ids
 from attentionology.extractors import MapBatch
 from tests import documents
@@ -215,6 +216,20 @@ def test_long_inputs_are_counted_but_not_kept():
     metric.update(batch_of(words, maps))
     assert [each.annotation.id for each in metric.sampled()] == ["kept"]
     assert (int(metric.inputs), int(metric.too_long)) == (2, 1)
+
+
+@pytest.mark.parametrize(("space", "shown"), [(10**6, 3), (1, 1)])
+def test_the_note_counts_inputs_that_are_shown_read_and_left_out(space, shown, monkeypatch):
+    monkeypatch.setattr("attentionology.engine.explorer._most_bytes", lambda *_: space)
+    metric = sample(3)
+    metric.update(batch(np.random.default_rng(0), [f"s{number}" for number in range(5)], list("abcde")))
+    on_page = _sample({"treebank/weight": metric}, LAYERS, HEADS, causal=False)
+    assert on_page is not None
+    assert len(on_page.sentences) == shown
+    first, *_, last = on_page.note.split(". ")
+    assert first.startswith(f"{shown} of 5 inputs, sampled by a hash of their ids")
+    left_out = "The page has no space for 2 further inputs that were stored."
+    assert last == (left_out if shown == 1 else "Values are rounded to 255 levels; guesses are stored exactly.")
 
 
 def test_the_annotation_is_that_of_the_rows():
