@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -13,7 +15,16 @@ import pytest
 import torch
 
 import attentionology
-from attentionology.analyses.contract import Analysis, AnalysisRow, Masking, OptionError, Plan, Request
+from attentionology.analyses.contract import (
+    Analysis,
+    AnalysisRow,
+    Masking,
+    OptionError,
+    OptionSet,
+    Plan,
+    Request,
+    Titles,
+)
 from attentionology.analyses.coreference.options import CoreferenceOptions
 from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.registry import registered_analyses
@@ -27,9 +38,12 @@ from attentionology.corpora_loaders import Treebank, load_treebank
 from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.explorer import explorer_of
 from attentionology.engine.passes import Limits, plan_passes, run_passes
 from attentionology.engine.results import _with_kinds
 from attentionology.extractors import Encoder, ExtractionError, MapBatch, MapMaker, ModelError, get_kind
+from attentionology.reports.explorer.contribution import Contribution
+from attentionology.reports.explorer.data import Finding
 from attentionology.reports.page import Section, SectionError
 from attentionology.reports.run_folder import RunFolderError
 from attentionology.reports.tables import write_csv
@@ -348,3 +362,19 @@ def test_an_entry_that_json_cannot_write_is_refused_where_the_analysis_makes_it(
     run = attentionology.analyze(encoder, treebank, analyses="surface")
     with pytest.raises(ValueError, match="not JSON compliant"):
         replace(run.parts[0], analysis=Undefined()).section(run.titles)
+
+
+def part_of(kind: str) -> Any:
+    """What an analysis without numbers has for a kind of map."""
+    found = Contribution(findings=(Finding(f"Found by {kind}.", "#"),), phrases={"1-1": (f"is read by {kind}",)})
+    analysis = SimpleNamespace(name="own", explored=lambda options, counted, results, kind: found)
+    return SimpleNamespace(
+        analysis=analysis, kind=kind, counted=None, results=None, running=lambda step: nullcontext(),
+    )  # fmt: skip
+
+
+def test_findings_and_summaries_are_about_the_first_kind_of_map():
+    record = {"model": {"layers": 1, "heads": 1}, "corpus": {"unit": "sentences"}}
+    explorer = explorer_of([part_of("weight"), part_of("norm")], Titles("m", "c"), record, OptionSet([]), {})
+    assert [finding.text for finding in explorer.findings] == ["Found by weight."]
+    assert [card.summary for card in explorer.cards] == ["Head 1-1 is read by weight (map weight)."]
