@@ -41,6 +41,7 @@ from attentionology.engine.corpus import CorpusOptions
 from attentionology.engine.explorer import explorer_of
 from attentionology.engine.passes import Limits, plan_passes, run_passes
 from attentionology.engine.results import _with_kinds
+from attentionology.engine.run import Run
 from attentionology.extractors import Encoder, ExtractionError, MapBatch, MapMaker, ModelError, get_kind
 from attentionology.reports.explorer.contribution import Contribution
 from attentionology.reports.explorer.data import Finding
@@ -48,6 +49,7 @@ from attentionology.reports.page import Section, SectionError
 from attentionology.reports.run_folder import RunFolderError
 from attentionology.reports.tables import write_csv
 from attentionology.scripts.cli import main
+from attentionology.scripts.running import print_run, tables_of
 from attentionology.storage.plugins import RegistryError
 from tests import tiny
 from tests.unit.test_run_folder import write_run
@@ -370,6 +372,7 @@ def part_of(kind: str) -> Any:
     analysis = SimpleNamespace(name="own", explored=lambda options, counted, results, kind: found)
     return SimpleNamespace(
         analysis=analysis, kind=kind, counted=None, results=None, running=lambda step: nullcontext(),
+        show=lambda width: f"results of {kind}",
     )  # fmt: skip
 
 
@@ -378,3 +381,17 @@ def test_findings_and_summaries_are_about_the_first_kind_of_map():
     explorer = explorer_of([part_of("weight"), part_of("norm")], Titles("m", "c"), record, OptionSet([]), {})
     assert [finding.text for finding in explorer.findings] == ["Found by weight."]
     assert [card.summary for card in explorer.cards] == ["Head 1-1 is read by weight (map weight)."]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "shown"),
+    [
+        (["weight"], ["results of weight"]),
+        (["weight", "norm"], ["map “weight”", "results of weight", "map “norm”", "results of norm"]),
+    ],
+)
+def test_a_terminal_names_the_kind_of_map_above_its_results_if_there_are_several(kinds, shown, capsys, monkeypatch):
+    monkeypatch.setattr("attentionology.scripts.running.closing_lines", lambda *_: [])
+    run = Run(tuple(map(part_of, kinds)), record={})
+    print_run(run, Path("out"), tables_of(run), as_json=False)
+    assert [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()] == shown
