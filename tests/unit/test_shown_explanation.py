@@ -19,6 +19,7 @@ from attentionology.analyses.explanation.section import explain_section, explain
 from attentionology.analyses.explanation.summary import OVERALL
 from attentionology.analyses.explanation.tests.correlation import tau_figure
 from attentionology.analyses.explanation.tests.erasure import single_figure
+from attentionology.analyses.explanation.tests.imitation import curve_figure
 from attentionology.analyses.explanation.tests.regularizers import regularizers_figure
 from attentionology.analyses.explanation.tests.removal import removal_figure
 from attentionology.analyses.explanation.together import words_figure
@@ -377,3 +378,14 @@ def test_single_words_are_compared_with_the_probability_of_the_label(results):
     assert axes.get_ylabel() == "p(negative)"
     assert [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"] == [0.25, 0.25]
     assert [list(line.get_ydata()) for line in axes.lines if line.get_linestyle() == "-"] == [[0.1, 0.4, 0.2, 0.3]] * 2
+
+
+def test_points_of_the_curve_are_those_of_their_adversaries_and_seeds(results):
+    figure: Any = curve_figure(results, "")
+    (axes,) = figure.axes
+    assert {each.get_label(): np.asarray(each.get_offsets()).tolist() for each in axes.collections} == {
+        "λ = 0: imitation alone": [[0.05, 0.0]],
+        "other seeds": [[0.2, 0.02]],
+        "text by text, exact": [[0.6, 0.05]],
+        "text by text": [[0.5, 0.03]],
+    }
