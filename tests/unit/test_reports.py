@@ -288,7 +288,8 @@ def test_the_alternative_of_a_figure_has_its_title_and_each_description_of_axes_
     figure.suptitle("Heads")
     assert alternative(figure) == "Figure: Heads. Heads. Layers."
     figure.suptitle("")
-    assert alternative(figure) == "Figure: Heads. Layers."
+    grid[0, 2].set(xlabel="layer", ylabel="share (%)")
+    assert alternative(figure) == "Figure: Heads. Layers: layer (horizontal), share (%) (vertical)."
 
 
 def test_figures_on_a_page_follow_its_colors(tmp_path):
