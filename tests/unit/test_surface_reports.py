@@ -254,6 +254,12 @@ def test_labels(surface):
     assert sum(int(row["heads"]) for row in rows.values()) == len(heads)
 
 
+def test_a_terminal_names_eight_heads_with_a_label_and_says_if_there_are_more(surface):
+    heads = surface.tables.heads.assign(label=["next"] * 9 + ["previous"] * 3)
+    notes = layers_table(replace(surface, tables=surface.tables._replace(heads=heads))).notes
+    assert notes[2:4] == ("next token: 1-1 1-2 1-3 1-4 2-1 2-2 2-3 2-4 …", "previous token: 3-2 3-3 3-4")
+
+
 def test_gradients(surface):
     table = shown(shown_tables(surface), "surface_gradients")
     means = surface.gradients.groupby(["layer", "class"])[["gradient", "attention"]].mean()
