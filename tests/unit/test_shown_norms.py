@@ -52,6 +52,15 @@ def test_the_card_of_a_head_names_the_class_that_differs_most(computed):  # noqa
         assert values[str(fact.measure)][f"{layer}-{head}"] == pytest.approx(row["norm_share"])
 
 
+def test_the_explorer_has_shares_by_weight_and_by_norm(computed):  # noqa: F811  # the fixture
+    measures = {measure.id: measure for measure in explored_norms(computed).measures}
+    for name, rows in computed.shares.groupby("class"):
+        for column, by in (("weight", "weight"), ("norm_share", "norm")):
+            measure = measures[f"norms/{column}/{name}"]
+            assert (measure.group, measure.label) == (f"Where attention goes by {by}", f"to {name}")
+            assert list(measure.values) == rows.sort_values(["layer", "head"])[column].tolist()
+
+
 def test_the_summary_is_about_all_heads_together(computed):  # noqa: F811  # the fixture
     section = norms_section(computed)
     assert {row["head"] for row in section.summary["norms_dispersion"]} == {0}
