@@ -44,14 +44,14 @@ def of_surface(found, **columns):
     heads = surface.tables.heads.assign(label="other", previous=0.1, next=0.1, first_special=0.2, last_special=0.1)
     for name, values in columns.items():
         heads.loc[: len(values) - 1, name] = values
-    layers = surface.tables.layers.assign(sink="first_special", sink_share=[0.2, 0.6, 0.4])
+    layers = surface.tables.layers.assign(sink=["last_special", *["first_special"] * 2], sink_share=[0.5, 0.2, 0.6])
     tables = surface.tables._replace(heads=heads, layers=layers)
     return [finding.text for finding in explored_surface(replace(surface, tables=tables), "weight").findings]
 
 
 def test_the_sink_and_the_head_with_most_of_it(found):
     (sink,) = of_surface(found, first_special=[0.3, 0.9, 0.8], last_special=[0.95])
-    assert "In layers 1–3, <cls> gets the most attention of all special tokens: from 20.0 to 60.0 %" in sink
+    assert "In layers 2–3, <cls> gets the most attention of all special tokens: from 20.0 to 60.0 %" in sink
     assert "and 90.0 % in head 1-2." in sink
 
 
