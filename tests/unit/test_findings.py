@@ -301,7 +301,7 @@ def test_heads_beat_position_only_if_they_do_held_out(words):
 
 def test_cards_and_summaries_of_heads_name_the_relations_with_the_largest_gains(words):
     metric, tables = words
-    best = tables.best[tables.best["relation"] != "root"].assign(**HELD_OUT)
+    best = tables.best[tables.best["relation"] != "root"].assign(**HELD_OUT, offset_accuracy=0.01)  # most heads gain
     best["gain_low"], best["heldout_gain"] = 0.01, np.linspace(0.1, 0.2, len(best))
     single = [row for row in best.to_dict("records") if row["relation"] in RELATIONS]
     least = sorted(row["total"] for row in single)[1]
