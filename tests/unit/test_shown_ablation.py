@@ -176,6 +176,16 @@ def test_the_explorer_names_the_head_with_the_largest_effect(complete: bool) -> 
     assert (fact.label, fact.text, fact.measure) == ("without it", f"loss: {losses.iloc[1]:.4f}", measure)
 
 
+def test_the_largest_effect_has_an_interval_of_its_own() -> None:
+    """A head may change predictions and vectors by different amounts."""
+    found = results()
+    effects = {"loss": 0.25, "loss_low": 0.125, "loss_high": 0.5, "cosine_low": 0.01, "cosine_high": 0.02}
+    heads = found.tables.heads.assign(loss=0.0)
+    heads.loc[2, [*effects]] = [*effects.values()]
+    first, _ = explored_ablation(replace(found, tables=replace(found.tables, heads=heads)), complete=True).findings
+    assert first.text == "Switching off 1-3 changes most: loss 0.2500 [0.1250, 0.5000]."
+
+
 def test_a_head_beats_position_with_its_whole_interval() -> None:
     gains = pd.DataFrame({"heldout_gain_low": [0.0, 1e-9, -0.1, np.nan]})
     assert beats_position(gains).tolist() == [False, True, False, False]
