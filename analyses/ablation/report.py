@@ -110,8 +110,10 @@ def ablation_section(results: AblationResults, titles: Titles | None = None) -> 
         files["ablation_relations"] = tables.relations
     files["ablation_summary"] = tables.summary
     figures = {"ablation_heads": heads_figure(tables.heads, results.effect, title=titles.figure)}
+    pruning_total = None
     if pruning is not None:
         files["ablation_pruning"] = pruning
+        pruning_total = int(pruning.loc[pruning["effect"] == results.effect, "total"].max())
         figures["ablation_pruning"] = pruning_figure(pruning, results.effect, title=titles.figure)
     return Section(
         title=f"Which attention heads of {titles.model} matter" if titles.model else "Which attention heads matter",
@@ -120,7 +122,7 @@ def ablation_section(results: AblationResults, titles: Titles | None = None) -> 
             "notes": results.notes,
             "conclusion": conclusion(results),
             "has_relations": has_relations,
-            "pruning_total": None if pruning is None else int(pruning["total"].max()),
+            "pruning_total": pruning_total,
         },
         shown=(*([relations_table(results)] if has_relations else []), heads_table(results)),
         summary={

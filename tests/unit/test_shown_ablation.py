@@ -107,6 +107,15 @@ def test_the_section_has_what_was_measured() -> None:
     assert [*less.figures] == ["ablation_heads"]
 
 
+def test_the_curves_have_the_number_of_items_of_their_effect() -> None:
+    """There are fewer masked pieces than words."""
+    found = results()
+    assert found.pruning is not None
+    of_words = found.pruning.assign(effect="cosine", total=33)
+    section = ablation_section(replace(found, pruning=pd.concat([of_words, found.pruning])))
+    assert section.context["pruning_total"] == 9
+
+
 @pytest.mark.parametrize(("low", "limits"), [(-0.25, (-0.25, 0.5)), (0.25, (0, 0.5))])
 def test_the_colors_of_effects_begin_at_0_unless_some_are_below(low: float, limits: tuple[float, float]) -> None:
     """Heads that were not switched off, here all of the first layer and 2-2, have an empty field."""
