@@ -27,6 +27,7 @@ from ...reports.drawing import (
     styled,
     ticks,
 )
+from .registry import in_items
 from .results import ExplainResults
 from .summary import OVERALL
 
@@ -114,7 +115,7 @@ def violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label:
     axes.set_xticks(range(len(_BIN_NAMES)), [f"{name}\nn = {n:,}" for name, n in zip(_BIN_NAMES, counts, strict=True)])
     axes.set_xlim(-0.5, len(_BIN_NAMES) - 0.5)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("attention to the most attended word")
+    axes.set_xlabel(in_items("attention to the most attended word"))
     axes.set_ylabel(label)
     finish(figure, axes, title, [Patch(color=color, alpha=0.55, label=name) for name, color, _ in groups])
     return figure

@@ -16,12 +16,13 @@ PROBE = Schema(
         TableColumn("method", "text", "the probe or baseline", "method"),
         TableColumn("decoding", "text", "`argmax`: the best candidate of each word; `tree`: the best tree"),
         TableColumn("runs", "count", "training runs with different seeds"),
-        TableColumn("correct total", "count", "found and scored words, without punctuation, over all runs"),
+        TableColumn("correct", "count", "found words, without punctuation, added up over all runs"),
+        TableColumn("total", "count", "scored words, without punctuation, of each run"),
         bar("uas", "control_accuracy"),
         TableColumn(
             "uas uas_low uas_high",
             "share",
-            "`correct` / `total`; intervals over sentences",
+            "the mean over runs: `correct` / (`total` × `runs`); intervals over sentences",
             "UAS",
             beside=bounds("uas"),
         ),
@@ -63,8 +64,9 @@ PROBE_BY_RELATION = Schema(
         TableColumn("method decoding", "text", "as in `probe.csv`"),
         TableColumn("relation", "text", "the relation"),
         TableColumn("runs", "count", "training runs"),
-        TableColumn("correct total", "count", "found and scored words of the relation, over all runs"),
-        TableColumn("uas", "share", "`correct` / `total`"),
+        TableColumn("correct", "count", "found words of the relation, added up over all runs"),
+        TableColumn("total", "count", "scored words of the relation, of each run"),
+        TableColumn("uas", "share", "the mean over runs: `correct` / (`total` × `runs`)"),
     ),
 )
 
@@ -75,8 +77,9 @@ PROBE_BY_LENGTH = Schema(
         TableColumn("method decoding", "text", "as in `probe.csv`"),
         TableColumn("length", "count", "the distance between a word and its syntactic head in words; 0 for roots"),
         TableColumn("runs", "count", "training runs"),
-        TableColumn("correct total", "count", "found and scored words at this distance, over all runs"),
-        TableColumn("uas", "share", "`correct` / `total`"),
+        TableColumn("correct", "count", "found words at this distance, added up over all runs"),
+        TableColumn("total", "count", "scored words at this distance, of each run"),
+        TableColumn("uas", "share", "the mean over runs: `correct` / (`total` × `runs`)"),
     ),
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from ...corpora_loaders.describing import amount
 from ...corpora_loaders.releases import grouped_reasons
 from ...reports.saved import Saved
 from .columns import SURVEY_CONTRASTS, SURVEY_MEANS, SURVEY_TRAINING, SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS
@@ -134,5 +135,5 @@ class Survey(Saved):
 
 def grid_size(models: Sequence[str], treebanks: Sequence[str], maps: Sequence[str]) -> str:
     """Return the size of a grid in words, such as ``2 models × 1 treebank × 1 map``."""
-    counts = (("model", models), ("treebank", treebanks), ("map", maps))
-    return " × ".join(f"{len(names)} {noun}{'' if len(names) == 1 else 's'}" for noun, names in counts)
+    counts = (("models", models), ("treebanks", treebanks), ("maps", maps))
+    return " × ".join(amount(len(names), nouns) for nouns, names in counts)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...analyses.dependency.accuracy import inventory
+from ...corpora_loaders.describing import amount
 from ...corpora_loaders.releases import grouped_reasons
 from ...reports.progress import progress_bar
 from ...storage.durable import size
@@ -61,10 +62,12 @@ def survey_lines(estimate: Mapping[str, Any]) -> Iterator[str]:
         needs = f"{weights} of weights, {memory} of memory, {disk} of counts on disk"
         yield f"{model['name']:<{width}}  {model['obstacle'] or needs}"
     yield ""
-    yield f"Cells: {estimate['cells']:,} ({len(models):,} models × {len(treebanks):,} treebanks)"
+    size_of_grid = f"{amount(len(models), 'models')} × {amount(len(treebanks), 'treebanks')}"
+    yield f"Cells: {estimate['cells']:,} ({size_of_grid})"
     of_a_cell = "one pass" if passes == 1 else f"{passes} passes ({passes - 1} with random weights)"
     kinds = len(estimate["maps"])
-    yield f"Passes: {estimate['all_passes']:,}, {of_a_cell} for each cell; {kinds} kinds of maps share each pass"
+    sharing = f"; {kinds} kinds of maps share each pass" if kinds > 1 else ""
+    yield f"Passes: {estimate['all_passes']:,}, {of_a_cell} for each cell{sharing}"
     yield f"Sentences to read: {estimate['sentences']:,}"
     if estimate["memory"]:
         yield from memory_lines(estimate["memory"], estimate["memory_of_worker"], estimate["processes"])

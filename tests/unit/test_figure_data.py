@@ -386,7 +386,7 @@ def test_maps_of_a_sentence_pair_and_its_gold_links():
     for axes, is_filled in ((gold, True), (norm, False)):
         possible, sure = axes.patches  # in the second row at the first word, in the first row at the second one
         assert (possible.get_xy(), sure.get_xy()) == ((0.5, 0.5), (1.5, -0.5))
-        assert (possible.get_linestyle(), sure.get_linestyle()) == (":", "-")
+        assert (possible.get_linestyle(), sure.get_linestyle()) == (":", "-")  # which the page calls dotted and solid
         assert possible.get_edgecolor() != sure.get_edgecolor()
         assert (possible.get_facecolor()[-1] > 0) == (sure.get_facecolor()[-1] > 0) == is_filled
     (only,) = example_figure(replace(example, sure=(), possible=())).axes

@@ -54,6 +54,13 @@ def test_values_are_those_of_the_report(tested):
     np.testing.assert_allclose([one.value for one in measured], methods["uas"], rtol=1e-12)
 
 
+def test_scores_are_means_over_runs_of_the_counts_beside_them(tested):
+    tables = attachment(*tested[:2], replicates=0)
+    for table in (tables.methods, tables.relations, tables.lengths):
+        assert set(table["runs"]) == {1, 2}
+        np.testing.assert_allclose(table["uas"], table["correct"] / (table["total"] * table["runs"]), rtol=1e-12)
+
+
 def test_values_by_relation_are_those_of_the_report(tested):
     sentences, attempts, _ = tested
     table = attachment(sentences, attempts, replicates=0).relations

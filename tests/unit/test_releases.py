@@ -338,7 +338,7 @@ def test_a_survey_reads_each_treebank_of_a_pattern_and_says_what_it_leaves_out(f
         assert f"Left out: {name} ({reason})." in page.replace("&#39;", "'")
     assert main([*command, "--dry-run"]) == 0
     dry = capsys.readouterr().out
-    assert f"Cells: {len(read)} (1 models × {len(read)} treebanks)" in dry
+    assert f"Cells: {len(read)} (1 model × {len(read)} treebanks)" in dry
     assert "Left out: ud:fr_pud:dev (no dev split)" in dry
 
 

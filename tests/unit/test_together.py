@@ -115,6 +115,13 @@ def test_only_what_all_models_have_is_drawn(runs):
     assert figures_together(sentences) == {}
 
 
+def test_figures_of_documents_name_sentences(runs):
+    of_sentences = {name: each._replace(item="sentence") for name, each in runs[1].items()}
+    figure, caption = figures_together(of_sentences)["explain_together_permutation"]
+    assert figure.axes[0].get_xlabel() == "attention to the most attended sentence"
+    assert "the most attended sentence gets" in caption
+
+
 def test_compared_runs_are_named_by_their_models_and_drawn_together(runs, tmp_path):
     folder, _ = runs
     comparison, section = compare_folders([folder / "base", folder / "regularized"], tmp_path / "out", min_count=5)
