@@ -171,5 +171,9 @@ def finish(figure: Figure, axes: Axes, title: str, handles: Sequence[Any] = ()) 
         figure.legend(
             handles=legend_handles, loc="outside lower center", ncols=columns, frameon=False, handletextpad=0.4
         )
-    lines = [textwrap.fill(line, letters) for line in title.split("\n")]
-    figure.suptitle("\n".join(lines), x=0.01, ha="left")
+    figure.suptitle(wrapped(title, figure.get_figwidth()), x=0.01, ha="left")
+
+
+def wrapped(title: str, inches: float) -> str:
+    """Return a title in lines that are no wider than some inches."""
+    return "\n".join(textwrap.fill(line, int(inches * _LETTERS_PER_INCH)) for line in title.split("\n"))

@@ -26,6 +26,7 @@ from ...reports.drawing import (
     panels,
     styled,
     ticks,
+    wrapped,
 )
 from ...reports.shapes import heatmap
 from ..comparison.differences import Difference
@@ -151,7 +152,7 @@ def transfer_figure(survey: Survey) -> Figure | None:
             _write(axes, x, y, text, is_dark=losses[y, x] > low + _DARK * (high - low))
         axes.set_yticks(range(len(rows)), [row["chosen_on"] for row in rows])
         _name_columns(axes, survey)
-        axes.set_title(title, loc="left")
+        axes.set_title(wrapped(title, 0.8 + size), loc="left")  # up to the names of the next panel
         axes.set_ylabel("chosen on")
         axes.set_xlabel("scored on")
     if image is not None:

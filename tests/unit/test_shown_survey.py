@@ -149,12 +149,22 @@ def test_models_and_maps_have_a_row_of_losses_each_and_none_where_the_relation_i
     norm = {**survey.transfer_mean_rows[0], "map": "norm", "loss": -0.2}
     survey = replace(survey, transfer_mean_rows=(*survey.transfer_mean_rows, norm))
     first, _, second, right, _ = drawn(transfer_figure(survey))
-    assert [axes.get_title("left") for axes in (first, second)] == [
-        "m (weight): mean over relations", "m (norm): mean over relations",
+    assert [axes.get_title("left").split() for axes in (first, second)] == [
+        "m (weight): mean over relations".split(), "m (norm): mean over relations".split(),
     ]  # fmt: skip
     assert (right.get_visible(), entries(second)) == (False, [("-20.0", "black")])
     assert {axes.collections[0].get_clim() for axes in (first, second)} == {(-20.0, 0.0)}
     assert transfer_figure(transferred((0, 0, 0), transfer_mean_rows=())) is None
+
+
+def test_titles_of_losses_do_not_run_into_each_other() -> None:
+    model = "bert-base-multilingual-cased"
+    rows = tuple(loss(*pair, -0.1, model=model) for pair in (("data/x", "data/y"), ("data/y", "data/x")))
+    survey = transferred((0, 0, 0), models=(model,), treebanks=TREEBANKS[:2], transfer_mean_rows=rows)
+    figure = transfer_figure(replace(survey, transfer_rows=rows))
+    left, right, _ = drawn(figure)
+    left.figure.draw_without_rendering()
+    assert left._left_title.get_window_extent().x1 < right._left_title.get_window_extent().x0
 
 
 @pytest.mark.parametrize(("maps", "names"), [(("weight",), ["model"]), (("weight", "norm"), ["model", "map"])])
