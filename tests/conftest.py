@@ -12,6 +12,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+pytest.register_assert_rewrite("tests.shown_tables", "tests.marks")  # their assertions say what differs, too
+
 from tests import shortcuts
 from tests.marks import check_marks
 from tests.outlines import FIGURES
