@@ -12,7 +12,6 @@ from ..analyses.comparison.results import Comparison, Contrast, Pairing, Side, c
 from ..analyses.comparison.section import comparison_section
 from ..analyses.contract import OptionError
 from ..analyses.dependency.options import DEPENDENCY
-from ..analyses.option_groups import Bounds
 from ..analyses.shared.options import CountOptions
 from ..analyses.shared.record import describe_command
 from ..reports.help.options import flag
@@ -80,7 +79,7 @@ def compare(
     labels = list(names) or names_of(runs)
     if len(labels) != len(runs) or len(set(labels)) < len(labels):
         raise OptionError(f"each of the {len(runs)} runs needs a different name, not: {', '.join(labels)}")
-    Bounds(1).check("min_count", min_count)
+    CountOptions(min_count=min_count).check()
     notes: list[str] = []
     if relations:
         runs = _restricted(runs, relations)

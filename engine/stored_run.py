@@ -142,7 +142,7 @@ def report_run(
 
     Raises:
         StateError: see `load_run`.
-        OptionError: none of the analyses has the option.
+        OptionError: none of the analyses has the option, or it does not take this value.
         RunFolderError: the folder cannot be written.
 
     Example:
@@ -166,6 +166,7 @@ def _with_min_count(states: RunStates, min_count: int) -> RunStates:
     group = CountOptions.__name__
     if group not in states.options:
         raise OptionError("--min-count has no effect on this run: none of its analyses counts decisions")
+    CountOptions(min_count=min_count).check()
     options = {**states.options, group: {**states.options[group], "min_count": min_count}}
     recorded = {**states.record["options"], "min_count": min_count}
     return replace(states, options=options, record={**states.record, "options": recorded})

@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 
 from ..analyses.contract import OptionError
 from ..analyses.shared.input_options import OutputOptions
-from ..analyses.shared.numbers import Number
+from ..analyses.shared.numbers import MinCount
 from ..analyses.shared.options import CountOptions
 
 
@@ -31,7 +31,7 @@ class Compare:
     """The names of the runs in tables and figures. By default, they are named after what distinguishes them: the
     model, the kind of map or the corpus."""
 
-    min_count: Number = CountOptions.min_count
+    min_count: MinCount = CountOptions.min_count
     """Relations and types of mentions with fewer than N decisions in either run are listed, but not tested. P values
     are adjusted for the number of tests."""
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from ..analyses.shared.input_options import OutputOptions
-from ..analyses.shared.numbers import OptionalNumber
+from ..analyses.shared.numbers import OptionalMinCount
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Report:
     run_folder: Annotated[Positional[Path], arg(name="run", metavar="RUN")]
     """The folder of the run."""
 
-    min_count: OptionalNumber = None
+    min_count: OptionalMinCount = None
     """Gray out relations and types with fewer than N decisions, and leave them out of figures. By default, as in the
     run."""
 

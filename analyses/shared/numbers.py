@@ -65,6 +65,15 @@ Number = Annotated[int, arg(metavar="N"), Bounds(1)]
 Count = Annotated[int, arg(metavar="N"), Bounds(0)]
 """The type of an option that is a whole number from 0, where 0 asks for nothing."""
 
+MIN_COUNT = Bounds(1)
+"""The numbers of decisions below which a group counts as rare."""
+
+MinCount = Annotated[int, arg(metavar="N"), MIN_COUNT]
+"""The type of the option ``--min-count``."""
+
+OptionalMinCount = Annotated[int | None, _specification(int, "N"), MIN_COUNT]
+"""The type of this option where None keeps the value of a run."""
+
 Share = Annotated[float, arg(metavar="SHARE"), Bounds(0, 1)]
 """The type of an option that is a share from 0 to 1."""
 

@@ -12,7 +12,7 @@ from tyro.conf import arg
 from ...storage.nearest import did_you_mean
 from ..contract import OptionError, OptionGroup
 from ..option_groups import Bounds, names_in
-from .numbers import Number
+from .numbers import MinCount
 from .option_types import PieceMerging, Replicates, RowScaling
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class CountOptions(OptionGroup):
         attentionology.analyses.option_groups.OptionError: --replicates must be at least 0, not -1
     """
 
-    min_count: Number = 50
+    min_count: MinCount = 50
     """Relations with fewer than N words, and types of mentions with fewer than N mentions, are gray in the report. The
     tables always contain all of them."""
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from attentionology import CountOptions, Run, analyze, load_run, load_treebank
+from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.metric import StateError
 from attentionology.analyses.surface.analysis import Surface
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -48,6 +49,12 @@ def test_an_older_run_is_reported_and_then_has_todays_format(tmp_path):
     assert "obj" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert json.loads((tmp_path / "run" / "states" / "run.json").read_bytes())["format"] == 2
     assert_equal_to_what_was_written(load_run(tmp_path / "run"), OLDER / "a" / "tables" / "dependency_best.csv")
+
+
+def test_a_report_has_no_count_that_a_run_cannot_have(tmp_path):
+    with pytest.raises(OptionError, match="--min-count must be at least 1, not 0"):
+        stored_run.report_run(OLDER / "a", tmp_path / "run", min_count=0)
+    assert not (tmp_path / "run").exists()
 
 
 def test_older_runs_are_merged(tmp_path):
