@@ -178,10 +178,9 @@ def test_segments_from_the_command_line(bert, text, tmp_path, capsys):
     page = (out / "report.html").read_text()
     for remark in record["corpus"]["remarks"]:
         assert remark in page
-    assert {p.name for p in (out / "figures").glob("*.svg")} == {
+    assert {p.name for p in (out / "figures").glob("*.svg")} >= {
         "surface_statistics.svg", "surface_offsets.svg", "surface_special.svg", "surface_entropy.svg",
-        "surface_gradients.svg",
-        "head_distances.svg",
+        "surface_gradients.svg", "head_distances.svg",
     }  # fmt: skip
 
 

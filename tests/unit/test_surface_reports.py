@@ -175,7 +175,7 @@ def test_a_figure_that_the_template_does_not_place_follows_it(tmp_path, monkeypa
     write_report(tmp_path, run={**RUN, "options": {"map": "weight", "limit": None, **OPTIONS}}, sections=[made])
     page = (tmp_path / "report.html").read_text()
     assert page.count("The caption of &lt;one&gt; more figure.") == 1
-    assert page.count("<figure>") == len(made.figures) == 6
+    assert page.count("<figure>") == len(made.figures) >= 6
     assert page.index("Does it matter?") < page.index("The caption of &lt;one&gt;")
 
 
