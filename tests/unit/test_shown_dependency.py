@@ -24,8 +24,9 @@ from attentionology.analyses.dependency.tables import TOTALS
 from attentionology.analyses.shared.best_head import with_control
 from attentionology.analyses.shared.options import FailureOptions
 from attentionology.corpora_loaders import OFFSETS
+from attentionology.reports.streams import WIDE
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
-from tests.shown_tables import Columns, as_shown, cells, distinct, in_latex, in_terminal, on_page
+from tests.shown_tables import Columns, as_shown, cells, distinct, in_latex, in_terminal, on_page, printed
 
 MIN_COUNT = 20
 WORDED = {"dep->head": "dependent → head", "head->dep": "head → dependent"}
@@ -83,6 +84,14 @@ def test_a_wide_terminal_says_what_the_csv_file_says(results):
     assert in_terminal(best_table(results), 150) == list(expected(results, shares, points, page=False))
 
 
+def test_the_table_fits_in_a_terminal(results):
+    """Also with a control and negative gains, no heading takes two lines, and no cell is cut."""
+    gains = {name: -results.best[name] for name in POINTS["held-out gain"].split()}
+    table = best_table(replace(results, best=results.best.assign(**gains, total=1000 + results.best["total"])))
+    cells = [line for line in printed(table.terminal(WIDE), WIDE).splitlines() if line[:1] in "┃│"]
+    assert len(cells) == 1 + len(table.rows), f"more than {WIDE} columns: give a column of the table room='page'"
+
+
 def test_bars_are_as_long_as_the_accuracy_and_marked_at_the_offset(results):
     page = str(best_table(results))
     for row in results.best[results.best["relation"] != "root"].to_dict("records"):
@@ -100,9 +109,11 @@ def test_rows_of_few_words_are_gray_and_totals_are_marked(results):
 
 
 def test_the_legend_explains_every_number(results):
-    legend = best_table(results).legend
-    for name in (*SHARES, *POINTS, "offset"):
-        assert f"<dt>{name}</dt>" in legend
+    table = best_table(results)
+    legend = table.legend
+    for column in table.shown("any", "wide", "page"):
+        if column.type != "text" and column.heading not in ("", "n"):
+            assert f"<dt>{column.heading}</dt>" in legend, f"the column {column.heading!r} needs help="
     assert "the best of 12 on these same words" in legend  # 2 layers, 3 heads, 2 directions
     without = DependencyResults(results.cells, results.best.drop(columns="control_accuracy"))
     assert "random weights" not in best_table(without).legend
