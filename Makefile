@@ -11,13 +11,14 @@ INSTALLED := $(VENV)/installed
 unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint $(VERSIONS)
 
-.PHONY: help demo docs test slow quick mutate check lint types tests bench page clean
+.PHONY: help demo docs test slow quick shown mutate check lint types tests bench page clean
 
 help:
 	@echo "make demo    set up, analyze the sample treebank with the demo model, print the table"
 	@echo "make test    set up, then ruff, mypy and the tests that are not marked as slow"
 	@echo "make slow    the tests that are marked as slow (families, whole corpora, kills), and shapes of arrays"
 	@echo "make quick   the tests of single modules alone"
+	@echo "make shown   renew what the tests compare tables, figures and pages with; then look at git diff"
 	@echo "make mutate  plant small faults one at a time; the test named beside each must notice it"
 	@echo "make check   ruff and mypy"
 	@echo "make docs    build the documentation, with all tutorials executed; needs no network once it is set up"
@@ -85,6 +86,9 @@ slow: $(INSTALLED)
 
 quick: $(INSTALLED)
 	CHECK_SHAPES=0 $(PYTEST) -m "not slow" tests/unit tests/reference
+
+shown: $(INSTALLED)
+	OMP_NUM_THREADS=1 CHECK_SHAPES=0 $(BIN)/python -m tests.renew --numprocesses $(PROCESSES) --dist loadfile
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.dependency

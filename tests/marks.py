@@ -1,15 +1,12 @@
 """The marks of all figures: which color, marker and line belongs to which name, in `marks.csv`.
 
 A figure whose orange dots have become blue still has all its numbers, and says something else. So whatever a figure of
-the toolkit draws in a test, whether that test asks for it or not, must be in the list of its function. ``MARKS=FILE``
-adds the lines that are missing to a file instead, which are then to be looked at and sorted into the list::
-
-    MARKS=new.csv make quick
+the toolkit draws in a test, whether that test asks for it or not, must be in the list of its function. ``make shown``
+adds those that the quick tests draw.
 """
 
 from __future__ import annotations
 
-import csv
 import functools
 import os
 import re
@@ -28,13 +25,12 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 from attentionology.reports import drawing
+from tests.renew import HINT, MARKS, RENEW, rows_of
 
 Mark = tuple[str, ...]
 """What an artist is, its label, its color, its filling, its marker or shape, and its line."""
 
-LIST = Path(__file__).parent / "marks.csv"
-with LIST.open(encoding="utf-8", newline="") as file:
-    KNOWN = {tuple(row) for row in csv.reader(file)}
+KNOWN = {tuple(row) for row in rows_of(MARKS)}
 
 LIMITS = {-2, -1, 0, 1, 100, 102, 180}
 """Limits of panels that do not depend on what is shown."""
@@ -68,18 +64,17 @@ def check_marks() -> None:
 
 
 def _compare(name: str, figure: Figure) -> None:
-    """Check that all marks of a figure are in the list, or add them to the file that MARKS names."""
+    """Check that all marks of a figure are in the list, or add them to those that `renew` is collecting."""
     marks = set(marks_of(figure))
     if name in NAMED_BY_DATA:
         marks = {(kind, "", *rest) for kind, _, *rest in marks}
     marks -= {(f"legend {kind}", *rest) for kind, *rest in marks}  # of a legend, only what is nowhere else
-    missing = {(name, *mark) for mark in marks} - KNOWN
-    if not missing:
+    missing = "".join(f"{','.join(row)}\n" for row in sorted({(name, *mark) for mark in marks} - KNOWN))
+    if RENEW:
+        with Path(RENEW, f"{os.getpid()}.csv").open("a", encoding="utf-8") as new:
+            new.write(missing)
         return
-    path = os.environ.get("MARKS")
-    assert path, f"{LIST.name} does not have these marks; see {Path(__file__).name}: {sorted(missing)}"
-    with Path(path).open("a", encoding="utf-8", newline="") as new:
-        csv.writer(new, lineterminator="\n").writerows(sorted(missing))
+    assert not missing, f"tests/marks.csv does not have these marks:\n{missing}{HINT}, or add these lines"
 
 
 def marks_of(figure: Figure) -> Iterator[Mark]:

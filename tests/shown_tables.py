@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -16,6 +14,8 @@ from rich.console import Console, RenderableType
 
 from attentionology.reports.columns import Schema
 from attentionology.reports.table import ShownTable
+from tests import renew
+from tests.renew import HINT, rows_of
 
 Cells = list[dict[str, str]]
 """The texts of the cells of each row by the headings of the columns."""
@@ -24,8 +24,7 @@ Columns = dict[str, str | Callable[[Any], str]]
 """What stands below each heading; see `cells`."""
 
 
-with (Path(__file__).parent / "headers.csv").open(encoding="utf-8", newline="") as file:
-    HEADERS = {name: columns for name, *columns in csv.reader(file)}
+HEADERS = {name: columns for name, *columns in rows_of(renew.HEADERS)}
 """The columns of every CSV and LaTeX file in their order, some of which not every run has; see `assert_order`."""
 
 
@@ -51,7 +50,7 @@ def on_page(table: ShownTable) -> Cells:
     """Read the table on the page."""
     page = _Page()
     page.feed(str(table))
-    return _by_heading([[cell.strip() for cell in row] for row in page.rows])
+    return _by_heading([[cell.strip() for cell in row] for row in page.rows], f"{table.name}.tex")
 
 
 def in_latex(table: ShownTable) -> Cells:
@@ -60,7 +59,7 @@ def in_latex(table: ShownTable) -> Cells:
         line.removesuffix(r" \\").removeprefix("{}") for line in table.latex().splitlines() if line.endswith(r"\\")
     ]
     cells = [re.split(r"(?<!\\)&", line) for line in lines]
-    return _by_heading([[_plain(cell.strip()) for cell in row] for row in cells])
+    return _by_heading([[_plain(cell.strip()) for cell in row] for row in cells], f"{table.name}.tex")
 
 
 def _plain(latex: str) -> str:
@@ -87,8 +86,11 @@ def in_terminal(table: ShownTable, width: int) -> Cells:
     return _by_heading([[cell.strip() for cell in re.split("[┃│]", line)[1:-1]] for line in lines])
 
 
-def _by_heading(rows: list[list[str]]) -> Cells:
+def _by_heading(rows: list[list[str]], file: str = "") -> Cells:
+    """Return the rows by the headings, of which those that a file has with all data must be in their order."""
     headings, *others = rows
+    listed = {_plain(name): name for name in HEADERS.get(file, ())}
+    assert_order(file, [listed[heading] for heading in headings if heading in listed])
     return [dict(zip(headings, row, strict=True)) for row in others]
 
 
@@ -150,7 +152,10 @@ def distinct(table: pd.DataFrame) -> pd.DataFrame:
 def assert_order(file: str, columns: Iterable[str]) -> None:
     """Compare the columns of a file with those that it should have, in their order."""
     found = [*columns]
-    assert found == [name for name in HEADERS[file] if name in found], file
+    listed = [name for name in HEADERS.get(file, ()) if name in found]
+    assert found == listed, (
+        f"{file} has the columns: {', '.join(found)}\ntests/headers.csv has: {', '.join(listed)}\n{HINT}"
+    )
 
 
 def assert_declared(tables: Mapping[str, pd.DataFrame], schemas: Iterable[Schema], numbers: Iterable[str] = ()) -> None:
