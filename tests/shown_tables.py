@@ -116,6 +116,11 @@ def with_unit(row: Mapping[Any, Any], columns: str, unit: str, sign: str = "") -
     return f"{value} {unit} {ends}".rstrip()
 
 
+def numbers(text: str) -> list[str]:
+    """Return the numbers in a text and the names of heads, without signs."""
+    return re.findall(r"\d+(?:[.,-]\d+)*", text)
+
+
 def cells(rows: Iterable[Mapping[Any, Any]], columns: Columns, unit: str = " %") -> Cells:
     """Write what a table must show of some rows, without the code of the toolkit.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -28,7 +29,7 @@ from attentionology.analyses.surface.report import explored_surface, sinks
 from attentionology.reports.explorer.contribution import Contribution
 from tests.documents import counted_mentions
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
-from tests.shown_tables import in_brackets, percent
+from tests.shown_tables import in_brackets, numbers, percent
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
 from tests.unit.test_surface_reports import results as surface_results
 
@@ -73,8 +74,8 @@ def test_the_sink_is_the_column_and_not_what_its_token_is_called(found):
         surface, tables=surface.tables._replace(heads=heads), specials=dict.fromkeys(surface.specials, "</s>")
     )
     sink = explored_surface(alike, "weight").findings[0]
-    assert "</s> gets the most attention" in sink.text
-    assert "and 70.0 % in head" in sink.text
+    assert "</s>" in sink.text
+    assert "70.0 %" in sink.text
     assert "measure=surface/first_special/weight" in sink.address
 
 
@@ -85,7 +86,7 @@ def test_heads_of_neighbors_are_counted_by_their_labels(found):
         "attention to the previous token."
     )
     _, one = of_surface(found, label=["next"], previous=[0.99], next=[0.6])
-    assert "Of 12 heads, 0 attend mostly to the previous token and 1 to the next one; head 1-1 directs 60.0 %" in one
+    assert numbers(one) == ["12", "0", "1", "1-1", "60.0"]
     assert len(of_surface(found, previous=[0.99])) == 1  # no head has such a label
 
 
@@ -117,9 +118,11 @@ def test_the_class_whose_weight_and_norm_differ_most(norms):  # noqa: F811  # th
         "moved by norm, on average over all heads.#measure=norms/norm_share/%5BSEP%5D"
     ]
     (more,) = of_norms(norms, 0.1, 0.5)
-    assert "Attention to [SEP] moves more than its weights suggest: it has 10.0 % of the weights" in more
+    assert "[SEP] moves more" in more
+    assert numbers(more)[:2] == ["10.0", "50.0"]
     (other,) = of_norms(norms, 0.24, 0.2)  # less than the difference of another class
-    assert other.startswith("Attention to [CLS] moves less")
+    assert "[CLS]" in other
+    assert numbers(other)[:2] == ["30.0", "25.0"]
 
 
 HEADS = [
@@ -167,7 +170,7 @@ def test_words_that_rest_on_special_tokens():
         "In layer 2 (AWO), 40.0 % of the target words rest on special tokens by weight, and 10.0 % by norm."
         in of_pairs([])
     )
-    assert "In layer 1 (AWI), 10.0 % of the target words rest on special tokens" in of_pairs([], special=0.05)
+    assert "In layer 1 (AWI), 10.0 %" in of_pairs([], special=0.05)
 
 
 def test_the_shares_of_the_surface_say_how_many_inputs_they_are_means_of(found):
@@ -286,16 +289,16 @@ def of_words(words, det, obj):
 def test_heads_beat_position_only_if_they_do_held_out(words):
     both = of_words(words, {**HELD_OUT, "heldout_gain": 0.15}, HELD_OUT)
     text = both.findings[0].text
-    assert text.startswith("For 2 of 2 relations with at least 1 words, one head finds the other word more often than")
+    assert numbers(text)[:3] == ["2", "2", "1"]
     assert text.index("det by head") < text.index("obj by head")  # the largest held-out gain comes first
-    assert "held out +15.0 points [0.1, 20.0]" in text
+    assert "+15.0 points [0.1, 20.0]" in text
     assert {fact.label.split(",")[0] for each in both.facts.values() for fact in each} == {"det", "obj"}
     for relation in (JUST_NOT, WITHOUT, WORSE):
         one = of_words(words, HELD_OUT, relation)
-        assert one.findings[0].text.startswith("For 1 of 2 relations")
-        assert "For 1 of 2 relations with at least 1 words, no head is clearly better" in said(one)
-        assert "best head for obj" not in said(one)
-        assert "best head for det" in said(one)
+        found, missed = [(each.address, numbers(each.text)[:3]) for each in one.findings]
+        assert ("relation=det" in found[0], "relation=obj" in missed[0]) == (True, True)
+        assert found[1] == missed[1] == ["1", "2", "1"]
+        assert re.findall(r"\b(?:det|obj)\b", str(one.phrases)) == ["det"]
         assert {fact.label.split(",")[0] for each in one.facts.values() for fact in each} == {"det"}
 
 
@@ -332,13 +335,10 @@ def test_cards_and_summaries_of_heads_name_the_relations_with_the_largest_gains(
     }
     assert {head: len(each) for head, each in facts.items()}.items() >= {("2-3", len(rows)), ("2-1", len(rows))}
     first, second, *_ = sorted(rows.values(), key=lambda row: -row["heldout_gain"])
-    assert [phrase.split(" (")[0] for phrase in contribution.phrases["2-3"]] == [
-        f"is the best head for {row['relation']}" for row in (first, second)
-    ]
-    largest = f"{percent(first['gain'], '+')} points [1.0, {percent(first['gain_high'])}] over the best fixed offset"
-    assert (
-        f"(dependent → head), with 100.0 % of {first['total']:,} words, {largest} (" in contribution.phrases["2-3"][0]
-    )
+    phrases = contribution.phrases["2-3"]
+    assert [phrase.split(" (")[0].split()[-1] for phrase in phrases] == [first["relation"], second["relation"]]
+    gains = [percent(first[name]) for name in ("gain", "gain_low", "gain_high")]
+    assert numbers(phrases[0])[:5] == ["100.0", f"{first['total']:,}", *gains]
 
 
 def test_the_explorer_averages_ensembles_of_several_heads(words):
@@ -364,20 +364,20 @@ def of_mentions(mentions, changes, min_count=1):
 
 def test_heads_beat_the_rules_only_if_they_do_held_out(mentions):
     claim, best = of_mentions(mentions, HELD_OUT), mentions[1].best.query("type == 'all'").iloc[0]
-    assert claim.findings[0].text.startswith(f"Head {best['layer']}-{best['head']} finds an antecedent of ")
-    assert "more than the rules (+10.0 points [0.1, 20.0])" in claim.findings[0].text
-    assert "better than the rules do, by +11.9 points [0.8, 22.0]; held out +10.0 points [0.1, 20.0]" in said(claim)
+    assert numbers(claim.findings[0].text)[0] == f"{best['layer']}-{best['head']}"
+    assert "+10.0 points [0.1, 20.0]" in claim.findings[0].text
+    assert re.findall(r"\+\d.*?\]", str(claim.phrases)) == ["+11.9 points [0.8, 22.0]", "+10.0 points [0.1, 20.0]"]
+    assert "not clearly" not in said(claim)
     assert "Held out" in of_mentions(mentions, HELD_OUT, int(best["total"])).findings[0].text  # just enough mentions
     for changes in (JUST_NOT, WORSE):
         none = of_mentions(mentions, changes)
         assert "neither clearly more nor clearly less than the rules" in none.findings[0].text
-        assert "better than the rules do" not in said(none)
         assert "but not clearly better than the rules" in said(none)
     for changes, min_count in ((WITHOUT, 1), (HELD_OUT, 10**6)):  # no held-out value, or too few mentions
         silent = of_mentions(mentions, changes, min_count)
         assert "more" not in silent.findings[0].text
         assert "Held out" not in silent.findings[0].text
-        assert "better than the rules do" not in said(silent)
+        assert "not clearly" in said(silent)
 
 
 def of_baseline(changes):
@@ -396,5 +396,4 @@ def test_heads_beat_the_best_baseline_only_if_they_do_held_out():
     assert "neither clearly better nor clearly worse than the best baseline" in of_baseline(JUST_NOT)
     assert "the best heads are worse than the best baseline (-10.0 points" in of_baseline(WORSE)
     assert "than the best baseline" not in of_baseline(WITHOUT)
-    lowest = "the lowest alignment error rate of all heads, 20.0 % [10.0, 30.0] by norm (AWI)"
-    assert f"{lowest}; held out, the best ones have 25.0 %." in of_baseline(HELD_OUT)
+    assert "20.0 % [10.0, 30.0] by norm (AWI); held out, the best ones have 25.0 %." in of_baseline(HELD_OUT)
