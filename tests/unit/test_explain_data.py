@@ -6,17 +6,21 @@ import errno
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from attentionology.analyses.explanation.options import TextOptions
-from attentionology.analyses.explanation.run_options import ExplainOptions, Loaded
+from attentionology.analyses.explanation.record import _warnings as warnings_of_run
+from attentionology.analyses.explanation.record import notes, phrases
+from attentionology.analyses.explanation.run_options import ClassifierOptions, ExplainOptions, Loaded
 from attentionology.analyses.explanation.sources import load_saved
-from attentionology.analyses.explanation.texts import ExplainTexts, class_numbers, read_texts
+from attentionology.analyses.explanation.texts import ExplainTexts, SkippedText, class_numbers, read_texts, words_of
 from attentionology.analyses.shared.input_options import OptionalModelOptions
-from attentionology.corpora_loaders import CorpusError
+from attentionology.corpora_loaders import CorpusError, LabelledTexts, Sentence
 from attentionology.extractors import ModelError
 from attentionology.probes.classifiers import AttentionClassifier, ClassifierRecipe, CrossEntropy, Vocabulary
 from attentionology.probes.classifiers.trainings import ClassifierTraining, Trainings
@@ -222,3 +226,103 @@ def test_the_key_changes_with_what_training_depends_on() -> None:
     }
     assert len(keys) == 4
     assert replace(base, name="another", role="seed").key(model) == base.key(model)
+
+
+def labelled(*texts: tuple[str, str]) -> LabelledTexts:
+    """Texts of these labels and words."""
+    sentences = tuple(Sentence(str(number), tuple(words.split())) for number, (_, words) in enumerate(texts))
+    return LabelledTexts(sentences, labels=tuple(label for label, _ in texts))
+
+
+def of_run(**changes: Any) -> Any:
+    """A run in which no two numbers of texts are the same, with changes of its parts."""
+    train = labelled(*[("0", f"the film {n} was bad") for n in range(5)], *[("1", f"the film {n}") for n in range(9)])
+    dev = labelled(("0", "a very dull film"), ("1", "a very good film"), ("1", "good"))
+    test = labelled(("0", "the film 1 was bad"), ("0", "a very dull film"), ("1", "a very good film"), ("1", "new"))
+    lengths = {"train": (1234, 5), "dev": (0, 0), "test": (0, 67)}
+    texts = ExplainTexts(train, dev, test, 1031, lengths, ("dev",))
+    recipe = SimpleNamespace(epochs=1, batch_size=32, learning_rate=0.001)
+    run = {
+        "options": ExplainOptions(TextOptions(limit=4)),
+        "texts": texts,
+        "source": SimpleNamespace(recipe=recipe, vectors=None),
+        "trains": True,
+        "trainings": SimpleNamespace(from_cache=0, made=7, cache_log=SimpleNamespace(warnings=lambda: ["Cache."])),
+        "model": SimpleNamespace(),
+        "words": words_of(test),
+    }
+    return SimpleNamespace(**{**run, **changes})
+
+
+def test_facts_say_which_texts_were_for_what() -> None:
+    trained, chosen, tested, training = phrases(of_run())
+    assert trained == "trained on 14 texts (0: 5, 1: 9)"
+    assert chosen == "epoch chosen by 3 texts held out (0: 1, 1: 2)"
+    assert tested == "tested on 4 texts (0: 2, 1: 2)"
+    assert training == "1 epoch, 32 texts a step, learning rate 0.001"
+    recipe = SimpleNamespace(epochs=8, batch_size=16, learning_rate=1e-05)
+    options = ExplainOptions(classifier=ClassifierOptions(vectors=Path("folder/glove.txt")))
+    said = list(phrases(of_run(source=SimpleNamespace(recipe=recipe), options=options)))
+    assert said[3:] == ["8 epochs, 16 texts a step, learning rate 1e-05", "word vectors: glove.txt"]
+    assert list(phrases(of_run(trains=False))) == [trained, chosen, tested]
+
+
+def test_notes_say_what_was_left_out_repeated_and_reused() -> None:
+    sampled = "Tested on 4 of 1,031 texts, which are sampled deterministically by a hash of their words (--limit)."
+    short = "Training texts left out by length: 1,234 too short, 5 too long."
+    long = "Tested texts left out by length: 0 too short, 67 too long."
+    repeated = "Tested texts of more than three words that also occur word for word in training: 1."
+    assert list(notes(of_run(), ["Remark."])) == [sampled, short, long, repeated, "Remark."]
+    run = of_run()
+    skipped = [SkippedText(role, "id", None, None, "long") for role in ("dev", "test", "test")]
+    texts = replace(
+        run.texts,
+        train=replace(run.texts.train, blank=3),
+        dev=replace(run.texts.dev, blank=8),
+        read=4,
+        lengths={},
+        skipped=tuple(skipped),
+    )
+    reused = SimpleNamespace(from_cache=2, made=7)
+    assert list(notes(of_run(texts=texts, trainings=reused), [])) == [
+        "Training texts: blank lines that were skipped: 3.",  # held-out texts are from the same file
+        "Dev texts that the model cannot read, left out: 1 (see the report).",
+        "Tested texts that the model cannot read, left out: 2 (see the report).",
+        repeated,
+        "Models taken from an earlier run: 2 of 9.",
+    ]
+
+
+def test_notes_count_the_tested_words_without_a_vector() -> None:
+    vectors = SimpleNamespace(
+        rows=lambda words: np.array([-1 if word == "film" else 3 for word in words]),
+        remarks=lambda: ["On the vectors."],
+    )
+    source = SimpleNamespace(vectors=vectors, kind=SimpleNamespace(words_read=tuple))
+    said = list(notes(of_run(source=source), []))
+    assert "Tested words without a vector: 3 of 14 (21 %)." in said
+    assert "On the vectors." in said
+
+
+def test_warnings_say_how_many_tested_texts_occur_in_which_others() -> None:
+    cache, in_training, in_dev = warnings_of_run(of_run())
+    assert cache == "Cache."
+    assert in_training == "25 % of the tested texts also occur word for word in training."
+    assert in_dev == "50 % of the tested texts also occur word for word in the texts by which the epoch was chosen."
+    texts = of_run().texts
+    one = replace(texts, train=None, dev=labelled(("1", "good"), ("1", "fine")))
+    assert list(warnings_of_run(of_run(texts=one)))[1:] == [
+        "All dev texts have the same label, so they cannot decide between epochs, and the first epoch was taken."
+    ]
+    rare = replace(texts, dev=None, test=labelled(("0", "the film 1 was bad"), *[("1", str(n)) for n in range(19)]))
+    assert list(warnings_of_run(of_run(texts=rare))) == ["Cache."]  # 5 % are not many
+
+
+@pytest.mark.parametrize(("words", "warned"), [("good film bad x", []), ("good x y", ["67 %"])])
+def test_a_warning_says_which_share_of_the_words_is_unknown(words: str, warned: list[str]) -> None:
+    """A quarter is not many."""
+    texts = replace(of_run().texts, train=None, dev=None, test=labelled(("0", words)))
+    model: Any = job().make()
+    said = list(warnings_of_run(of_run(texts=texts, model=model, words=words_of(texts.test))))
+    unknown = "of the tested words are unknown to the model, which cannot tell them apart."
+    assert said[1:] == [f"{share} {unknown}" for share in warned]
