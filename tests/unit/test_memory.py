@@ -6,6 +6,7 @@ import errno
 import resource
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,9 @@ from attentionology.analyses.shared.metric import Metric
 from attentionology.analyses.shared.resampling import MOST_DECISIONS, TooManyDecisionsError, check_limit
 from attentionology.corpora_loaders import OFFSETS, AttentionologyError
 from attentionology.corpora_loaders.errors import CorpusError, out_of_memory
+from attentionology.engine import estimate as estimates
 from attentionology.engine import memory
+from attentionology.engine.surveying.dry_run import survey_lines
 from attentionology.extractors import ModelError
 from attentionology.scripts import cli
 from tests import documents, tiny
@@ -303,3 +306,93 @@ def test_the_mentions_of_each_type_are_known_before_the_windows_are_read():
         made = CoreferenceAccuracy(**arguments)
         assert set(mentions_by_group(corpus)) <= set(made.groups)
         assert CoreferenceAccuracy.state_bytes(**arguments) == held(made)
+
+
+def test_a_dry_run_says_what_each_pass_and_all_together_take(monkeypatch):
+    """No two numbers are the same, so that none can stand for another one."""
+    monkeypatch.setattr(estimates, "available_memory", lambda: 15_000_000)
+    sizes: Any = {"maps": 3_000_000, "states": 500_000, "disk": 20_000}
+    first = estimates.PassEstimate(("dependency", "surface"), None, False, 1030, (1000, 30), **sizes)
+    copy = replace(first, analyses=("dependency",), copy=1, masked=True, inputs=970, maps=4_000_000, further_passes=2.6)
+    failing = estimates.PassEstimate(("norms",), None, False, 40, (40,), failure="no norms")
+    of_run = estimates.RunEstimate(
+        "sentences", 1050, (first, copy, failing), 7_000_000, "cuda", 8, 2, 2040, 5, 11_000_000, 9_000_000, 60_000, 80,
+        follow_up_passes=1500,
+    )  # fmt: skip
+    told = [
+        "Pass of dependency, surface: 1,030 sentences in 2 parts, 3.5 MB of memory, 20.0 kB on disk",
+        "Pass of dependency, random copy 2, masked: 970 sentences in 2 parts, 4.5 MB of memory, 20.0 kB on disk, about "
+        "3 more forward passes of each",
+        "Pass of norms: 40 sentences in 1 parts",
+        "Corpus: 1,050 sentences. All passes together read 2,040.",
+        "After these passes: about 1,500 more forward passes of single sentences",
+        "Parts: 5, of which 2 are in the folder",
+        "Model: 7.0 MB of weights, and up to 4.0 MB of maps of one batch, on cuda",
+        "Memory: about 11.0 MB, of which 600.0 MB are for the libraries; 15.0 MB are available here",
+        "Memory of each of 8 workers: about 9.0 MB, of which 600.0 MB are for the libraries",
+        "Disk: about 60.0 kB in the results folder, and 80 B with --parts",
+        "Warning: norms will fail: no norms",
+        "Nothing was counted or written.",
+    ]
+    assert list(of_run.lines()) == told
+    monkeypatch.setattr(estimates, "available_memory", lambda: None)
+    plain = replace(of_run, device="cpu", counted=None, follow_up_passes=0, passes=(first,), processes=1)
+    assert list(plain.lines()) == [
+        told[0],
+        told[3],
+        "Parts: 5",
+        "Model: 7.0 MB of weights, and up to 3.0 MB of maps of one batch",
+        told[7].partition(";")[0],
+        *told[9:10],
+        told[11],
+    ]
+    by_cluster = list(replace(plain, processes=None).lines())
+    assert by_cluster[5] == told[8].replace("each of 8 workers", "each worker")
+
+
+def test_a_dry_run_of_a_survey_says_what_each_model_and_treebank_take(monkeypatch):
+    monkeypatch.setattr(estimates, "available_memory", lambda: None)
+    needs = {"weights": 2_000_000, "memory": 3_000_000, "disk": 40_000, "obstacle": ""}
+    estimate = {
+        "treebanks": [
+            {"name": "long/name", "sentences": 1030, "words": 20_500, "obstacle": ""},
+            {"name": "t2", "sentences": 0, "words": 0, "obstacle": "no trees"},
+            {"name": "t3", "sentences": 12, "words": 345, "obstacle": ""},
+        ],
+        "models": [{"name": "m1", **needs}, {"name": "m2", **needs, "obstacle": "too large"}],
+        "maps": ("weight", "norm"),
+        "passes": 3,
+        "cells": 1006,
+        "failing": 4,
+        "all_passes": 1700,
+        "sentences": 31_260,
+        "memory": 5_000_000,
+        "memory_of_worker": 6_000_000,
+        "processes": 2,
+        "disk": 70_000,
+        "left_out": {"ud:a": "no dev split", "ud:b": "no dev split"},
+    }
+    needed, shared = (
+        [
+            "Memory: about 5.0 MB, of which 600.0 MB are for the libraries",
+            "Memory of each of 2 workers: about 6.0 MB, of which 600.0 MB are for the libraries",
+            "Disk: about 70.0 kB with --parts, for the counts of all cells",
+        ],
+        "for each cell; 2 kinds of maps share each pass",
+    )
+    told = [
+        "long/name  1,030 sentences, 20,500 words",
+        "t2         no trees",
+        "t3         12 sentences, 345 words",
+        "Left out: ud:a, ud:b (no dev split)",
+        "",
+        "m1         2.0 MB of weights, 3.0 MB of memory, 40.0 kB of counts on disk",
+        "m2         too large",
+        "",
+        "Cells: 1,006 (2 models × 3 treebanks)",
+        f"Passes: 1,700, 3 passes (2 with random weights) {shared}",
+        "Sentences to read: 31,260",
+    ]
+    assert list(survey_lines(estimate)) == [*told, *needed, "Cells that would fail: 4"]
+    nothing = list(survey_lines({**estimate, "passes": 1, "memory": 0, "failing": 0}))
+    assert nothing == [*told[:9], f"Passes: 1,700, one pass {shared}", told[10]]
