@@ -171,6 +171,24 @@ def test_the_headline_of_a_comparison_says_what_its_table_says(unit, p):
     assert finding.address == "../a%20b/report.html#head=3-9&relation=det&direction=dep->head&kind=norm"
 
 
+def test_a_finding_names_two_of_several_differences_and_says_that_there_are_more():
+    """The largest ones of both signs; the groups above 0 are counted apart from those below, and totals not at all."""
+    found = compared("%")
+    row = found.tested[0]
+    values = {"det": 0.1, "obj": -0.3, "nsubj": 0.2, "case": -0.4, "amod": 0.15, "all": 0.9}
+    made = {name: replace(row, group=name, difference=value, p_holm=0.01) for name, value in values.items()}
+    for left_out, counted, ending in (
+        ((), "in 3 of 5 tested relations, and less in 2 (", "; …"),
+        (("det", "nsubj", "amod"), "in none of 2 tested relations, and less in 2 (", "."),
+    ):
+        rows = tuple(each for name, each in made.items() if name not in left_out)
+        (finding,) = comparison_findings(Comparison((replace(found, differences=rows),), 50))
+        assert finding.text.startswith(f"“norm” clearly finds more than “weight” {counted}heads chosen")
+        named = finding.text.partition("The largest differences: ")[2]
+        assert re.findall(r"(\w+) \(norm", named) == ["case", "obj"]
+        assert named.endswith(f"]){ending}")
+
+
 def test_heads_lead_to_the_report_of_their_run_where_there_is_one():
     table = contrast_table(compared("%"), reports={"one": "../a/report.html"})
     links = re.findall(r'<a href="([^"]*)"><span>([^<]*)</span>', str(table))
