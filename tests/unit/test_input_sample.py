@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.analyses.shared.sampled_input import LEVELS, NO_GUESS
 from attentionology.analyses.shared.stored_metrics import MetricStates, added_up
 from attentionology.corpora_loaders import Sentence
-from attentionology.engine.explorer import _sample
+from attentionology.engine.explorer import _notes, _sample
 from attentionology.engine.stored_run import merged_samples, sample_inputs, shared_ids
 from attentionology.extractors import MapBatch
 from tests import documents
@@ -230,6 +231,21 @@ def test_the_note_counts_inputs_that_are_shown_read_and_left_out(space, shown, m
     assert first.startswith(f"{shown} of 5 inputs, sampled by a hash of their ids")
     left_out = "The page has no space for 2 further inputs that were stored."
     assert last == (left_out if shown == 1 else "Values are rounded to 255 levels; guesses are stored exactly.")
+
+
+def test_the_note_says_what_was_too_long_and_which_inputs_are_from_as_many_documents_as_possible():
+    shown: Any = [SimpleNamespace(cases=[SimpleNamespace(name=name)]) for name in ("b", "a", "b")]
+    few: Any = SimpleNamespace(inputs=1030, size=60, too_long=12, compute=lambda: 60)
+    many: Any = SimpleNamespace(inputs=20, size=7, too_long=0, compute=lambda: 8)
+    levels = "Values are rounded to 255 levels; guesses are stored exactly."
+    long = f"Inputs of more than {MOST_ROWS} words are not stored: 12."
+    cases = "Inputs with a case of a or b come first."
+    by_hash = "3 of 1,050 inputs, sampled by a hash of their ids from as many documents as possible"
+    spread = f"{by_hash} (67 of them) and then by these hashes alone."
+    assert list(_notes([few, many], shown, 3)) == [spread, cases, levels, long]
+    assert list(_notes([few], shown, 3)) == [f"{by_hash.replace('1,050', '1,030')}.", cases, levels, long]
+    whole: Any = SimpleNamespace(inputs=3, size=60, too_long=0, compute=lambda: 3)
+    assert list(_notes([whole], shown, 3)) == ["All 3 inputs.", levels]
 
 
 def test_the_annotation_is_that_of_the_rows():
