@@ -44,7 +44,7 @@ from attentionology.engine.results import _with_kinds
 from attentionology.engine.run import Run
 from attentionology.extractors import Encoder, ExtractionError, MapBatch, MapMaker, ModelError, get_kind
 from attentionology.reports.explorer.contribution import Contribution
-from attentionology.reports.explorer.data import Finding
+from attentionology.reports.explorer.data import Fact, Finding
 from attentionology.reports.page import Section, SectionError
 from attentionology.reports.run_folder import RunFolderError
 from attentionology.reports.tables import write_csv
@@ -368,7 +368,8 @@ def test_an_entry_that_json_cannot_write_is_refused_where_the_analysis_makes_it(
 
 def part_of(kind: str) -> Any:
     """What an analysis without numbers has for a kind of map."""
-    found = Contribution(findings=(Finding(f"Found by {kind}.", "#"),), phrases={"1-1": (f"is read by {kind}",)})
+    said = {"phrases": {"1-1": (f"is read by {kind}",)}, "facts": {"1-1": (Fact("map", kind),)}}
+    found = Contribution(findings=(Finding(f"Found by {kind}.", "#"),), **said)  # type: ignore[arg-type]
     analysis = SimpleNamespace(name="own", explored=lambda options, counted, results, kind: found)
     return SimpleNamespace(
         analysis=analysis, kind=kind, counted=None, results=None, running=lambda step: nullcontext(),
@@ -376,11 +377,12 @@ def part_of(kind: str) -> Any:
     )  # fmt: skip
 
 
-def test_findings_and_summaries_are_about_the_first_kind_of_map():
+def test_findings_and_summaries_are_about_the_first_kind_of_map_and_facts_about_all():
     record = {"model": {"layers": 1, "heads": 1}, "corpus": {"unit": "sentences"}}
     explorer = explorer_of([part_of("weight"), part_of("norm")], Titles("m", "c"), record, OptionSet([]), {})
     assert [finding.text for finding in explorer.findings] == ["Found by weight."]
     assert [card.summary for card in explorer.cards] == ["Head 1-1 is read by weight (map weight)."]
+    assert [fact.text for card in explorer.cards for fact in card.facts] == ["weight", "norm"]
 
 
 @pytest.mark.parametrize(
