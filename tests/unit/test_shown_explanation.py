@@ -13,6 +13,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 
 from attentionology.analyses.explanation.columns import EXPLAIN_MODELS, SCHEMAS
+from attentionology.analyses.explanation.interventions import ORDERS
 from attentionology.analyses.explanation.plots import by_class, has_values, mean_of, training_figure, violins
 from attentionology.analyses.explanation.registry import column_of, registered_tests
 from attentionology.analyses.explanation.section import explain_section, explain_table, verdict_table
@@ -208,7 +209,8 @@ def test_lines_of_removal_are_the_texts_that_keep_their_decision(results):
     texts, figure = results.texts, cast(Any, removal_figure(results, ""))
     (axes,) = figure.axes
     lines = {line.get_label(): np.column_stack(line.get_data()) for line in axes.get_lines()}
-    assert len(lines) == 5
+    colors = {line.get_label(): line.get_color() for line in axes.get_lines()}
+    assert len(lines) == len({*colors.values()}) == 5
     assert texts["removal_attention"].isna().any()  # texts whose decision never changes are counted, too
     assert axes.get_xlabel() == "words removed (% of the text; 200 texts)"
     for label, points in lines.items():
@@ -221,7 +223,8 @@ def test_lines_of_removal_are_the_texts_that_keep_their_decision(results):
             )
             assert kept == pytest.approx(100 * expected / len(texts))
         assert points[-1] == pytest.approx([100, 100 * never.mean()])
-        assert any(text.xy == (1, pytest.approx(100 * never.mean())) for text in axes.texts)
+        (name,) = (text for text in axes.texts if text.get_text() == ORDERS[label.removeprefix("_")])
+        assert (name.xy, name.get_color()) == ((1, pytest.approx(100 * never.mean())), colors[label])
 
 
 def test_rows_of_single_words_are_the_means_of_the_table(results):
