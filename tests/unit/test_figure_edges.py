@@ -84,7 +84,10 @@ def test_error_rates_share_an_axis_and_a_legend(alignment):  # noqa: F811  # the
     assert {axes.get_ylim() for axes in figure.axes} == {(-2, 102)}
     names = [f"{setting}, {measure}" for setting in ("AWI", "AWO") for measure in ("norm", "weight")]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == names
+    quantities = ["alignment error rate (%)", "words on special tokens (%)"]
+    assert [(axes.get_xlabel(), axes.get_ylabel()) for axes in figure.axes] == [("layer", name) for name in quantities]
     four: Any = alignment_heads_figure(alignment)
+    assert (four.get_supxlabel(), four.get_supylabel()) == ("head", "layer")
     one: Any = alignment_heads_figure(alignment[(alignment["setting"] == "AWO") & (alignment["measure"] == "norm")])
     for each, columns, lines in ((four, 2, 2), (one, 1, 1)):
         first, *_, colors = each.axes

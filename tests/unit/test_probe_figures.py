@@ -20,6 +20,7 @@ from attentionology.analyses.probing.figures import (
 from attentionology.analyses.probing.report import explored_probes
 from attentionology.reports.drawing import BLUE, GREY
 from tests.probing_results import ATTENTION, Case, results
+from tests.shown_tables import percent
 
 
 def test_lengths_are_put_in_bins():
@@ -70,6 +71,10 @@ def test_figure_of_methods_shows_scores_intervals_and_marks():
         for row in methods[methods["decoding"] == "tree"].to_dict("records")
     ]
     assert marks["paper, on the Penn Treebank"] == [[61.0, places["attention"]]]
+    assert axes.get_xlabel() == "unlabeled attachment score without punctuation (%)"
+    assert [label.get_text() for label in axes.get_yticklabels()] == argmax["method"].tolist()
+    (right,) = axes.child_axes
+    assert [label.get_text() for label in right.get_yticklabels()] == [percent(uas) for uas in argmax["uas"]]
 
 
 def test_figure_of_lengths_has_a_line_for_every_method_that_says_something():
@@ -85,6 +90,8 @@ def test_figure_of_lengths_has_a_line_for_every_method_that_says_something():
     ticks = [label.get_text() for label in figure.axes[0].get_xticklabels()]
     assert ticks == [f"{row.bin}\nn = {row.total}" for row in own.itertuples()]
     assert ticks[0].startswith("root")
+    labels = figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
+    assert labels == ("distance between word and head, in words", "UAS (%)")
     joined = np.asarray(figure.axes[0].lines[1].get_ydata())
     assert np.isnan(joined[0])  # roots have no distance
 
@@ -94,6 +101,8 @@ def test_figure_of_training_has_a_line_per_run_of_the_first_fold(dev):
     case = Case(runs=2, folds=3, epochs=4, dev=dev)
     history = results(case).history
     loss, train, on_dev = training_figure(history, title="t").axes
+    names = ["loss per word (nats)", "UAS in training (%)", "dev UAS (%)"]
+    assert [(axes.get_xlabel(), axes.get_ylabel()) for axes in (loss, train, on_dev)] == [("epoch", x) for x in names]
     assert len(loss.lines) == 3 * 2
     assert list(np.asarray(loss.lines[0].get_ydata())) == [2.0, 1.0, 2 / 3, 0.5]
     assert list(np.asarray(loss.lines[0].get_xdata())) == [1, 2, 3, 4]
@@ -114,6 +123,11 @@ def test_figure_of_weights_shows_every_head(shape):
     figure = weights_figure({name: w.heads for name, w in found.items()}, title="t")
     images = [cells for axes in figure.axes for cells in axes.collections if cells.get_array() is not None][:4]
     assert len(images) == 4
+    assert [axes.get_title("left") for axes in figure.axes[:4]] == [
+        f"{name}: {arrow}" for name in ATTENTION for arrow in ("dep→head", "head→dep")
+    ]
+    assert [axes.get_xlabel() for axes in figure.axes[:4]] == ["head"] * 4
+    assert [axes.get_ylabel() for axes in figure.axes] == ["layer", ""] * 2 + ["weight"] * 2
     for axis, n in zip((figure.axes[0].yaxis, figure.axes[0].xaxis), shape, strict=True):
         numbers = [label.get_text() for label in axis.get_ticklabels()]
         assert numbers == [str(number) for number in range(1, n + 1, 2 if n > 6 else 1)]

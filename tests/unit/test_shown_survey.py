@@ -66,7 +66,8 @@ def test_short_names_are_the_last_parts_that_are_different(names: list[str], sho
 def test_dark_entries_of_accuracies_have_white_text() -> None:
     """The share from which on the text is white is 60 %, which is still black."""
     survey = surveyed()
-    axes, _ = drawn(accuracies_figure(MatrixMaker(survey), "obj"))
+    axes, colors = drawn(accuracies_figure(MatrixMaker(survey), "obj"))
+    assert colors.get_ylabel() == "held-out accuracy (%)"
     assert entries(axes) == [("(33.3)", "black"), ("60.0", "black"), ("(66.7)", "white"), ("50.0", "black")]
     assert labels(axes) == (["a", "b"], ["few", "many"])
     np.testing.assert_allclose(np.ravel(axes.collections[0].get_array()), [100 / 3, 60, 200 / 3, 50])
@@ -93,6 +94,7 @@ def test_means_stand_below_the_differences_and_alone_if_there_are_too_many(monke
         monkeypatch.setattr(figures, "_MOST_CONTRASTS", most)
         axes = drawn(differences_figure(survey))[0]
         assert labels(axes)[0] == [names[row] for row in rows]
+        assert axes.get_xlabel() == "difference of held-out accuracies (percentage points)"
         dots = [line.get_xdata() for line in axes.lines if line.get_marker() == "o" and np.size(line.get_xdata())]
         np.testing.assert_allclose(np.ravel(dots), [values[row] for row in rows])
     monkeypatch.setattr(figures, "_MOST_CONTRASTS", 0)
@@ -129,7 +131,8 @@ def transferred(losses: Sequence[float], **changes: Any) -> Survey:
 def test_large_losses_are_light_and_others_dark_with_white_text(
     losses: Sequence[float], limits: tuple[float, float], colors: list[str]
 ) -> None:
-    left, right, _ = drawn(transfer_figure(transferred(losses)))
+    left, right, bar = drawn(transfer_figure(transferred(losses)))
+    assert bar.get_ylabel() == "loss (percentage points)"
     assert [color for _, color in entries(left)] == colors
     assert left.collections[0].get_clim() == pytest.approx(limits)
     values: Any = np.ma.filled(np.ma.asarray(left.collections[0].get_array(), dtype=float), np.nan).reshape(3, 3)
@@ -274,6 +277,8 @@ def test_training_figures_have_the_first_map_and_a_few_treebanks(monkeypatch: py
     figure = training_figure(trained(rows, maps=("weight", "norm")), "m")
     assert [axes.get_title("left") for axes in figure.axes] == ["x", "y", "", ""]
     assert [axes.get_xlabel() for axes in figure.axes] == ["", "", "step", "step"]
+    names = ["by relation", "", "by layer, mean over relations", ""]
+    assert [axes.get_ylabel().removeprefix("held-out accuracy (%)\n") for axes in figure.axes] == names
     assert {tuple(line.get_xdata()) for axes in drawn(figure) for line in axes.lines} == {STEPS}
     assert figure.get_suptitle() == "m (weight)"
     assert training_figure(trained(rows), "m").get_suptitle() == "m"
