@@ -181,8 +181,12 @@ def shown_grid(table: pd.DataFrame, varied: Sequence[str], over: pd.DataFrame | 
         merged_rows: dict[tuple[Any, ...], dict[str, Any]] = {}
         for row in rows_of(over):
             values = {option: row[option] for option in other_options}
-            merged_row = merged_rows.setdefault(tuple(values.values()), values)
-            merged_row |= {row["quantity"]: f"{number(row['mean'])} ± {number(row['sd'])}", "n": row["n"]}
+            merged_row = merged_rows.setdefault(tuple(values.values()), {**values, "n": 0})
+            merged_row["n"] = max(merged_row["n"], row["n"])
+        for row in rows_of(over):  # some quantities are those of fewer cells, such as the F1 of two classes
+            merged_row = merged_rows[tuple(row[option] for option in other_options)]
+            few = f" (n = {row['n']:,})" if row["n"] < merged_row["n"] else ""
+            merged_row[row["quantity"]] = f"{number(row['mean'])} ± {number(row['sd'])}{few}"
         means = pd.DataFrame(list(merged_rows.values()))
         title = f"Means ± standard deviations over {name}"
         tables.append(_shown(f"grid_over_{name}", title, means, [*other_options, "n"], numbers, str))

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attentionology.engine.grid import shown_grid, spread
 from attentionology.scripts.cli import main
+from tests.shown_tables import on_page
 
 TESTS = "--tests permutation --epochs 1 --replicates 10"
 
@@ -80,6 +82,42 @@ def test_means_over_the_seeds(done, files):
     tex = (out / "grid_over_seed.tex").read_text()
     first = over[over["quantity"] == "accuracy"].iloc[0]
     assert f"{first['mean']:.3f} $\\pm$ {first['sd']:.3f}" in tex
+
+
+def test_people_read_the_first_numbers_of_cells_and_of_how_many_their_means_are():
+    """Failed cells are no part of means, and a quantity that fewer cells have says so."""
+    names = ["accuracy", "macro_f1", "f1", "tau loo", "exact_jsd", "sixth"]
+    numbers = [[0.5, 0.4, np.nan], [0.7, 0.5, 0.25], [0.9, 0.9, 0.75], [0.1, 0.1, 0.1], [0.6, 0.2, 0.125]]
+    cells = [("a", "x"), ("a", "y"), ("a", "z"), ("b", "x"), ("b", "y")]
+    table = pd.DataFrame([{"encoder": e, "data": d, "status": "done", "folder": "f"} for e, d in cells])
+    table[names] = [[*row, 1.5, 2.5, 3.5] for row in numbers]
+    table.loc[3, "status"] = "too few texts"
+    table.loc[3, names] = np.nan
+    over = spread(table, ["encoder", "data"], "data")
+    shown, means = shown_grid(table, ["encoder", "data"], over, "data")
+    failed, missing = on_page(shown)[3], on_page(shown)[0]
+    assert list(missing) == ["encoder", "data", "status", *names[:5]]
+    assert missing == {
+        "encoder": "a",
+        "data": "x",
+        "status": "done",
+        "accuracy": "0.500",
+        "macro_f1": "0.400",
+        "f1": "–",
+        "tau loo": "1.500",
+        "exact_jsd": "2.500",
+    }
+    assert [failed[name] for name in ("status", *names[:5])] == ["too few texts", *["–"] * 5]
+    rest = {"tau loo": "1.500 ± 0.000", "exact_jsd": "2.500 ± 0.000"}
+    assert on_page(means) == [
+        {
+            "encoder": "a", "n": "3", "accuracy": "0.700 ± 0.200", "macro_f1": "0.600 ± 0.265",
+            "f1": "0.500 ± 0.354 (n = 2)", **rest,
+        },
+        {"encoder": "b", "n": "1", "accuracy": "0.600 ± –", "macro_f1": "0.200 ± –", "f1": "0.125 ± –",
+         "tau loo": "1.500 ± –", "exact_jsd": "2.500 ± –"},
+    ]  # fmt: skip
+    assert means.title == "Means ± standard deviations over data"
 
 
 @pytest.mark.slow
