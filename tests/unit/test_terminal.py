@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from rich.table import Table
 
 from attentionology.analyses.alignment.symmetrization import symmetrized
 from attentionology.analyses.explanation.options import ExplanationTestOptions
+from attentionology.analyses.shared.record import closing_lines
 from attentionology.engine.run import Run
 from attentionology.extractors import get_kind
 from attentionology.extractors.translation import CrossMapMaker
@@ -259,3 +261,34 @@ def test_nothing_near_is_not_asked_for():
     assert did_you_mean("s-1", ["s-11", "s-12", "t"], 2) == "; did you mean 's-12' or 's-11'?"
     with pytest.raises(KeyError, match="no results for 'x'"):
         _ = Run(())["x"]
+
+
+def test_the_last_lines_say_what_was_read_skipped_and_written():
+    run: dict[str, Any] = {
+        "model": {"name": "m", "revision": None, "shape": "2 layers × 3 heads"},
+        "sentences": {"read": 1030, "skipped": []},
+        "corpus": {"unit": "sentence pairs"},
+        "options": {"model": "m"},
+        "warnings": [],
+    }
+    out = Path("runs") / "mine"
+    written = [f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"]
+    plain = ["", "m, 2 layers × 3 heads", "Sentence pairs read: 1,030, skipped: 0", *written]
+    assert closing_lines(run, out) == plain
+    of_hub = {**run["model"], "revision": "0123456789abcdef", "offline": True, "causal": True}
+    more = {
+        "model": of_hub,
+        "text_fit": {"summary": "It fits."},
+        "options": {"model": "demo"},
+        "warnings": ["A.", "B."],
+    }
+    assert closing_lines({**run, **more, "sentences": {"read": 7, "skipped": [{}] * 1200}}, out) == [
+        "",
+        "m @ 0123456789ab (from the cache, without the Hub), 2 layers × 3 heads, causal",
+        "It fits.",
+        "The demo model's weights were verified by sha256.",
+        "Sentence pairs read: 7, skipped: 1,200 (see the report)",
+        "Warning: A.",
+        "Warning: B.",
+        *written,
+    ]
