@@ -11,7 +11,9 @@ from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.shared.explored import head_measures
+from attentionology.engine.explorer import MOST_FINDINGS, _findings, _for_all_heads
 from attentionology.reports.columns import Explored, Schema, TableColumn
+from attentionology.reports.explorer.data import Finding, Measure
 from attentionology.reports.table import ShownTable
 from attentionology.reports.tables import write_csv
 from tests.maps import RELATIONS, batch_of, random_corpus
@@ -89,3 +91,33 @@ def test_intervals_are_of_the_replicates_that_draw_the_relation():
     tables = metric.compute()
     measures = explored_dependency(DependencyResults(tables.cells, tables.best, min_count=1), metric, "weight").measures
     assert all(None not in (measure.low or (None,)) for measure in measures)
+
+
+def test_maps_that_all_heads_share_are_said_to_be_so_where_they_are_repeated():
+    shared = Measure("m", "g", "l", None, "", (0.1, 0.2), (0.05, None), (0.3, 0.4), note="The share.")
+    repeated = _for_all_heads(shared, 2, 3)
+    assert (vars(repeated)["values"], repeated.low) == ((0.1,) * 3 + (0.2,) * 3, (0.05,) * 3 + (None,) * 3)
+    assert repeated.high == (0.3,) * 3 + (0.4,) * 3
+    assert repeated.note == "The share. All heads of a layer share one map."
+    assert _for_all_heads(shared, 2, 1) == shared
+    assert _for_all_heads(Measure("m", "g", "l", None, "", (0.1, 0.2)), 2, 2).low is None
+
+
+def test_each_analysis_gives_its_first_findings_before_any_gives_its_others():
+    """They are listed by analysis, those that are left out are its last ones, and equal ones are told apart."""
+    many, one, few = (
+        [Finding(name * number, "#") for number in range(1, n + 1)] for name, n in zip("abc", (9, 1, 3), strict=True)
+    )
+    assert [finding.text for finding in _findings([many, one, few])] == [
+        "a",
+        "aa",
+        "aaa",
+        "aaaa",
+        "b",
+        "c",
+        "cc",
+        "ccc",
+    ]
+    assert _findings([many]) == tuple(many[:MOST_FINDINGS])
+    equal = [Finding("a", "#"), Finding("a", "#")]
+    assert len(_findings([equal, many])) == MOST_FINDINGS
