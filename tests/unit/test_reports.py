@@ -290,6 +290,11 @@ def test_the_alternative_of_a_figure_has_its_title_and_each_description_of_axes_
     figure.suptitle("")
     grid[0, 2].set(xlabel="layer", ylabel="share (%)")
     assert alternative(figure) == "Figure: Heads. Layers: layer (horizontal), share (%) (vertical)."
+    for n in range(1, 14):
+        grid[0, 0].plot([], [], label=f"line {n}")
+        ends = f"line {min(n, 12)}{' and others' if n == 13 else ''}. Heads. Layers"
+        assert alternative(figure).startswith("Figure: Heads: line 1")
+        assert ends in alternative(figure)
 
 
 def test_figures_on_a_page_follow_its_colors(tmp_path):
