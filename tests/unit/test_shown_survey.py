@@ -12,6 +12,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from attentionology.analyses.comparison.results import Side
 from attentionology.analyses.survey import figures, section
 from attentionology.analyses.survey.columns import SURVEY_TRANSFER_MEANS
 from attentionology.analyses.survey.figures import (
@@ -218,6 +219,23 @@ def test_heads_that_are_left_out_are_counted_by_cell_and_together() -> None:
     ]
     said = " ".join(printed(survey).split())
     assert "left out in all cells together: 3,003 heads that are the root, 3 that are empty nodes." in said
+
+
+def test_findings_about_means_say_over_how_many_treebanks_they_are_and_stand_for_those_of_treebanks() -> None:
+    """Of kinds of maps, they name the model."""
+    survey = surveyed(min_count=3, scale=0.01)
+    (finding,) = survey_section(survey).findings
+    said = "“b” in none of 1 tested relations, as means over up to 2 treebanks, and less in 1 ("
+    assert finding.text.startswith(f"“a” clearly finds more than {said}heads chosen")
+    assert "obj (a 46.7 %, b 58.3 %, n = 103; -11.7 points [" in finding.text
+    few, many = survey_section(replace(survey, means=())).findings
+    assert "in none of 1 tested relations of few, and less in 1 (" in few.text
+    assert "in 1 of 1 tested relations of many, and less in none (" in many.text
+    one = survey.means[0]
+    sides: Any = {"first": Side("hub/m", "norm", "norm"), "second": Side("hub/m", "weight", "weight")}
+    maps = replace(one, about="maps", contrast=replace(one.contrast, **sides))
+    (finding,) = survey_section(replace(survey, models=("hub/m",), results=(), contrasts=(), means=(maps,))).findings
+    assert finding.text.startswith("hub/m: The map “norm” clearly finds more than the map “weight” in none of 1 tested")
 
 
 STEPS = (1, 10, 100)
