@@ -246,11 +246,21 @@ def test_rounding_decides_nothing(sign):
     assert found["verdict"] == ("passes" if sign > 0 else "fails")
 
 
-def test_copies_of_one_text_are_one_text():
-    table = pd.DataFrame({"x": [1.0] * 50, "z": [0.5] * 50})
-    found = verdict(table, Bootstrap([("always", "the", "same")] * 50))
+@pytest.mark.parametrize(
+    ("different", "decision", "meaning"),
+    [
+        (1, "undecided", "Only 1 different text has both values, which is too few."),
+        (FEWEST - 1, "undecided", f"Only {FEWEST - 1} different texts have both values, which is too few."),
+        (FEWEST, "passes", QUESTION.passed),
+    ],
+)
+def test_copies_of_one_text_are_one_text(different, decision, meaning):
+    """The number of texts counts all of them, and the verdict those that are different and have both values."""
+    table = pd.DataFrame({"x": [1.0] * 50 + [math.nan] * 9, "z": [0.5] * 59})
+    texts = [(str(index % different),) for index in range(50)] + [("other", str(index)) for index in range(9)]
+    found = verdict(table, Bootstrap(texts))
     assert found is not None
-    assert found["verdict"] == "undecided"
+    assert (found["n"], found["verdict"], found["meaning"]) == (50, decision, meaning)
 
 
 def test_a_reading_knows_what_is_predicted():
