@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from attentionology.analyses.survey.tables import CellFailure
+from attentionology.analyses.survey.tables import Cell, CellFailure
 from attentionology.engine.executors import ShareCounts
 from attentionology.engine.parts import PartCounter
-from attentionology.engine.surveying.cells import together_or_alone
+from attentionology.engine.surveying.cells import CountedCell, share_lines, together_or_alone
 from attentionology.extractors import ModelError
 from attentionology.scripts.cli import main
 from tests import tiny
@@ -82,6 +84,32 @@ def test_a_dry_run_names_models_that_cannot_be_used(grid, tmp_path, capsys):
     assert "Cells that would fail: 1" in lines
     assert any(line.startswith("Memory of each of 2 workers: about ") for line in lines)
     assert any(line.startswith("Passes: 1, ") for line in lines)
+
+
+def test_a_share_says_how_many_parts_of_how_many_cells_it_has_and_what_failed():
+    """Cells of which nothing could be counted are not counted."""
+    failure = CellFailure("norm", "no norms")
+    cells = [
+        CountedCell(Cell("m1", "t1"), [ShareCounts(700, 800, 900), ShareCounts(500, 1, 2, ("Damaged.",))]),
+        CountedCell(Cell("m2", "t1"), [ShareCounts(34, 40, 50)], [failure]),
+        CountedCell(Cell("m2", "t2"), [], [CellFailure("", "no trees")]),
+    ]
+    plan: Any = SimpleNamespace(
+        left_out={"ud:a": "no dev split"},
+        options=SimpleNamespace(long_run=SimpleNamespace(part="3/7", parts=Path("folder"))),
+    )
+    assert list(share_lines(cells, plan)) == [
+        "Warning: Left out: ud:a (no dev split).",
+        "Warning: Damaged.",
+        "m2 on t1: no norms",
+        "m2 on t2: no trees",
+        "The share 3/7 has 1,234 parts of 2 cells, which are in folder. When all shares are counted, the same command "
+        "without --part makes the report.",
+    ]
+    some, everything = ShareCounts(3, 1030, 1040, ("Damaged.",)), ShareCounts(3, 1040, 1040)
+    assert some.described(Path("folder")) == "Warning: Damaged.\n1,030 of 1,040 parts are in folder."
+    whole = "1,040 of 1,040 parts are in folder. The same command without --part makes the report."
+    assert everything.described(Path("folder")) == whole
 
 
 def test_kinds_that_fail_together_are_tried_alone():

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
+from attentionology.analyses.explanation.analysis import ExplanationTests
 from attentionology.analyses.explanation.options import TextOptions
 from attentionology.analyses.explanation.record import _warnings as warnings_of_run
 from attentionology.analyses.explanation.record import notes, phrases
@@ -326,3 +328,25 @@ def test_a_warning_says_which_share_of_the_words_is_unknown(words: str, warned: 
     said = list(warnings_of_run(of_run(texts=texts, model=model, words=words_of(texts.test))))
     unknown = "of the tested words are unknown to the model, which cannot tell them apart."
     assert said[1:] == [f"{share} {unknown}" for share in warned]
+
+
+@pytest.mark.parametrize(("n", "few"), [(199, True), (200, False)])
+def test_warnings_of_results_say_what_makes_them_worth_little(n: int, few: bool) -> None:
+    """Few texts, a model that is not better than the most frequent class, and one that predicts a single class."""
+
+    def said(right: float, frequent: float, predicted: Sequence[int]) -> list[str]:
+        label = np.where(np.arange(n) < round(frequent * n), "a", "b")
+        correct = (np.arange(n)[::-1] < round(right * n)).astype(float)
+        texts = pd.DataFrame({"label": label, "correct": correct, "predicted": np.resize(predicted, n)})
+        results: Any = SimpleNamespace(texts=texts)
+        return ExplanationTests().warnings(results)
+
+    first = ["There are only 199 tested texts, so the intervals are not reliable."] if few else []
+    assert said(0.8, 0.6, [0, 1]) == first
+    assert said(0.55, 0.75, [1, 0]) == [
+        *first,
+        "The model is right about 55 % of the tested texts; always predicting the most frequent class would be right "
+        "about 75 %. The attention of such a model explains nothing.",
+    ]
+    assert said(0.8, 0.6, [1]) == [*first, "The model predicts the same class for every tested text."]
+    assert len(said(0.6, 0.6, [0, 1])) == len(first) + 1

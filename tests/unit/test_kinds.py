@@ -10,6 +10,7 @@ import pytest
 import torch
 from jaxtyping import TypeCheckError
 
+from attentionology.analyses.shared.record import map_facts
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Layer, MapMaker, ModelError, extract, get_kind, list_kinds, register_kind
 from attentionology.extractors.kinds import registry
@@ -173,3 +174,24 @@ def test_gates_and_slopes_by_hand():
     assert slope(relu, torch.tensor(-1.0), torch.tensor([3.0])).item() == 0.75
     # Where the path is a point, the slope is the derivative.
     assert slope(gelu, torch.tensor(0.7), torch.tensor([0.7])).item() == pytest.approx(0.7580 + 0.7 * 0.3123, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("maker", "phrases"),
+    [
+        (MapMaker(get_kind("weight")), []),
+        (MapMaker(get_kind("norm")), ["pieces merged into words by adding norms"]),
+        (MapMaker(get_kind("norm"), "word", "vector", "row"), [
+            "pieces merged into words by adding vectors", "rows divided by their sums",
+        ]),
+        (MapMaker(get_kind("norm"), "token"), []),
+        (MapMaker(get_kind("atbff")), ["pieces merged into words by adding norms", "feed-forward bias: "]),
+    ],
+)  # fmt: skip
+def test_phrases_say_what_is_not_usual_about_maps(maker, phrases):
+    """That all heads of a layer share a map is said where there is one map of several heads."""
+    described, *others = map_facts(maker, 12).phrases(12)
+    assert described == f"map “{maker.kind}”: {maker.kind.description}"
+    assert [phrase.removesuffix(maker.ff_bias) if ": " in phrase else phrase for phrase in others] == phrases
+    shared = map_facts(maker, 12).phrases(1)
+    assert shared == (described, "one map for all heads of a layer, shown as head 1", *others)
