@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from attentionology.analyses.coreference.choices import POLICIES
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Corpus, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine.compare import compare
+from attentionology.engine.compare import _differing_options, compare
 from attentionology.engine.compared import names_of, pairing_of
 from attentionology.reports.drawing import ORANGE
 from tests import tiny
@@ -104,6 +105,38 @@ def test_kinds_of_one_run_are_compared_as_two_runs_are(encoder, treebank, run):
     assert len(missing) == len(of_runs.table)
     assert missing["difference"].isna().all()
     assert (missing["reason"] == "only both (norm) has this group").all()
+
+
+def record(seed: int = 0, files: str = "ab", **options: Any) -> dict[str, Any]:
+    """What decides whether runs read the same, with a file for each letter."""
+    corpus = {"files": [{"sha256": name} for name in files], "unit": "sentences", "counts": {"sentences": 9}}
+    return {"seed": seed, "corpus": corpus, "sentences": {"skipped": []}, "options": options}
+
+
+@pytest.mark.parametrize(
+    ("second", "pairing", "said"),
+    [
+        (record(), "paired", "Both runs read the same inputs: the intervals are paired."),
+        (record(files="bc"), "partly paired", "The runs share some of their inputs: the intervals are paired for"),
+        (record(files="cd"), "unpaired", "The runs read different inputs: the intervals are unpaired."),
+        (record(files=""), "unpaired", "At least one of the corpora was not read from files."),
+        (record(7), "unpaired", "The runs have different seeds, 0 and 7, so their replicates sample different "),
+        (record(limit=5), "partly paired", "The runs share some of their inputs"),
+    ],
+)  # fmt: skip
+def test_a_sentence_says_how_the_inputs_of_two_runs_are_paired(second, pairing, said):
+    found, sentence = pairing_of(record(), second)
+    assert found == pairing
+    assert sentence.startswith(said)
+
+
+def test_the_options_in_which_runs_differ_are_named_in_the_order_of_the_runs():
+    first = {"out": "a", "map": ["norm", "weight"], "limit": None, "seed": 1, "min_count": 5, "batch_cells": 3}
+    second = {"out": "b", "map": [], "limit": 20, "seed": 1, "min_count": 6, "batch_cells": 4}
+    assert _differing_options(first, second) == (
+        " The runs differ in these options: --map (norm weight and none), --limit (none and 20), --min-count (5 and 6)."
+    )
+    assert _differing_options(first, {**first, "out": "b"}) == ""
 
 
 @pytest.mark.slow

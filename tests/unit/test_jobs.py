@@ -19,6 +19,7 @@ from attentionology.analyses.shared.record import describe_model
 from attentionology.corpora_loaders import Corpus
 from attentionology.engine.align import AlignJob
 from attentionology.engine.analyze import AnalyzeJob
+from attentionology.engine.corpus import title_of_files
 from attentionology.engine.execution import count_share, execute
 from attentionology.engine.executors import PartTask, RayWorker
 from attentionology.engine.parts import PartCounter
@@ -102,3 +103,9 @@ def test_the_record_says_which_attention_a_model_gives(translator):
     assert describe_model(translator)["shape"] == "2 layers × 4 heads of cross-attention"
     encoder = tiny.encoder("bert")
     assert describe_model(encoder)["shape"] == f"{encoder.n_layers} layers × {encoder.n_heads} heads"
+
+
+def test_titles_have_the_names_of_two_files_and_the_number_of_the_others():
+    names = ["folder/a.conllu", "b.conllu", "c.conllu", "d.conllu"]
+    titles = [title_of_files(names[:n]) for n in (1, 2, 3, 4)]
+    assert titles == ["a.conllu", *(f"a.conllu, b.conllu{more}" for more in ("", " and 1 more", " and 2 more"))]
