@@ -11,6 +11,7 @@ from torch import Tensor
 from ..analyses.shared.metric import Metric
 from ..analyses.shared.part_options import PartOptions
 from ..corpora_loaders import Corpus
+from ..corpora_loaders.describing import amount
 from ..extractors import ExtractionError
 from ..storage.durable import size
 from .execution import check_job
@@ -70,7 +71,7 @@ class RunEstimate:
     def lines(self) -> Iterator[str]:
         """Yield the estimate as lines of text: one for each pass, and the sums."""
         for estimate in self.passes:
-            line = f"Pass of {estimate}: {estimate.inputs:,} {self.unit} in {len(estimate.parts):,} parts"
+            line = f"Pass of {estimate}: {estimate.inputs:,} {self.unit} in {amount(len(estimate.parts), 'parts')}"
             if not estimate.failure:
                 line += f", {size(estimate.maps + estimate.states)} of memory, {size(estimate.disk)} on disk"
                 if estimate.further_passes:

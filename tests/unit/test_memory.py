@@ -323,7 +323,7 @@ def test_a_dry_run_says_what_each_pass_and_all_together_take(monkeypatch):
         "Pass of dependency, surface: 1,030 sentences in 2 parts, 3.5 MB of memory, 20.0 kB on disk",
         "Pass of dependency, random copy 2, masked: 970 sentences in 2 parts, 4.5 MB of memory, 20.0 kB on disk, about "
         "3 more forward passes of each",
-        "Pass of norms: 40 sentences in 1 parts",
+        "Pass of norms: 40 sentences in 1 part",
         "Corpus: 1,050 sentences. All passes together read 2,040.",
         "After these passes: about 1,500 more forward passes of single sentences",
         "Parts: 5, of which 2 are in the folder",
