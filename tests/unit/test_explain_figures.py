@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attentionology.analyses.explanation.analysis import _curve
 from attentionology.analyses.explanation.plots import training_figure
 from attentionology.analyses.explanation.registry import registered_tests
 from attentionology.analyses.explanation.tests.adversarial import adversarial_figure, farthest_by_weight
@@ -118,3 +119,11 @@ def test_each_point_of_the_curve_has_its_strength_and_close_ones_share_a_label(r
     ]
     close = strengths(results, [(0, 0.1, 0.2), (0.001, 0.11, 0.21), (0.01, 0.12, 0.19), (0.1, 0.4, 0.2)])
     assert close == [("0 to 0.01", pytest.approx(0.11), 0.21), ("0.1", 0.4, 0.2)]
+
+
+def test_points_of_the_curve_are_means_over_the_texts_that_have_a_value():
+    kinds = {"kind": ["seed"] * 3 + ["adversary"] * 3, "name": ["seed 1"] * 3 + ["λ = 0.1"] * 3}
+    values = {"jsd": [0.1, 0.1, 0.7, np.nan, 0.2, 0.4], "tvd": [0.0, 0.3, 0.9, 0.5, 0.5, 0.8]}
+    found = _curve(pd.DataFrame({**kinds, "lambda": [np.nan] * 3 + [0.1] * 3, **values}))
+    assert found[["kind", "name"]].to_numpy().tolist() == [["seed", "seed 1"], ["adversary", "λ = 0.1"]]
+    np.testing.assert_allclose(found[["lambda", "jsd", "tvd"]], [[np.nan, 0.3, 0.4], [0.1, 0.3, 0.6]])
