@@ -171,6 +171,23 @@ def test_titles_of_losses_do_not_run_into_each_other() -> None:
     assert left._left_title.get_window_extent().x1 < right._left_title.get_window_extent().x0
 
 
+def test_the_page_names_relations_of_one_treebank_and_what_is_transferred() -> None:
+    survey = transferred((-0.1, -0.04, 0))
+    means = [{**survey.transfer_mean_rows[0], "only_chosen": "goeswith"}, *survey.transfer_mean_rows[1:]]
+    means += [loss("data/x", "", -0.3), loss("data/y", "", -0.1)]
+    survey = replace(survey, transfer_mean_rows=tuple(means))
+    context = survey_section(survey).context
+    assert context["only_in_one"] == {"data/x but not data/y": "goeswith"}
+    assert (context["has_transfer"], context["transfer_relation"]) == (True, "det")
+    (finding,) = context["transfer_findings"]
+    assert "of the heads of 2 treebanks, those chosen on data/x transfer worst" in finding
+    assert [row["mean"] for row in on_page(transfer_table(survey))] == [
+        "-30.0 [-31.0, -29.0]",
+        "-10.0 [-11.0, -9.0]",
+        "–",
+    ]
+
+
 @pytest.mark.parametrize(("maps", "names"), [(("weight",), ["model"]), (("weight", "norm"), ["model", "map"])])
 def test_kinds_of_maps_have_a_column_if_there_are_several(maps: tuple[str, ...], names: list[str]) -> None:
     survey = transferred((-0.1, 0.04, 0), maps=maps)
@@ -204,6 +221,10 @@ def test_means_over_treebanks_have_a_column_and_a_row() -> None:
         assert [*row] == ["difference", *shown]
         counted = on_page(contrasts_table(survey))
         assert [row["treebank"] for row in counted] == ["few", "many", *(["mean of up to 2"] if means else [])]
+    (one,) = surveyed(min_count=3).means
+    survey = replace(surveyed(min_count=3), means=(replace(one, treebanks={"obj": 2, "det": 5, "nsubj": 3}),))
+    assert on_page(contrasts_table(survey))[-1]["treebank"] == "mean of up to 5"
+    assert "as means over up to 5 treebanks" in survey_section(survey).findings[0].text
 
 
 def test_heads_that_are_left_out_are_counted_by_cell_and_together() -> None:
