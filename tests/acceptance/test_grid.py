@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.engine.grid import shown_grid, spread
+from attentionology.engine.grid import numbers_of, shown_grid, spread
 from attentionology.scripts.cli import main
 from tests.shown_tables import on_page
 
@@ -118,6 +118,31 @@ def test_people_read_the_first_numbers_of_cells_and_of_how_many_their_means_are(
          "tau loo": "1.500 ± –", "exact_jsd": "2.500 ± –"},
     ]  # fmt: skip
     assert means.title == "Means ± standard deviations over data"
+
+
+def test_the_numbers_of_a_run_are_those_of_its_tables(tmp_path):
+    """Of models, the tested one; of measures, those over all texts; and a kind of map or a corpus is named."""
+    tables: dict[str, list[dict[str, object]]] = {
+        "dependency_best": [{"relation": "obj", "map": "norm", "accuracy": 0.9, "heldout_accuracy": 0.11}],
+        "coreference_best": [{"candidates": "all", "type": "he", "corpus": "c", "heldout_accuracy": 0.12}],
+        "alignment_best": [{"setting": "AWI", "measure": "norm", "heads": "all", "error_rate": 0.13,
+                            "mean_error_rate": 0.14, "largest_error_rate": 0.99}],
+        "probe": [{"method": "words", "decoding": "tree", "uas": 0.15, "uas_all": 0.9}],
+        "explain_models": [{"role": "base", "accuracy": 0.16, "macro_f1": 0.17, "f1": 0.18, "auc": 0.9},
+                           {"role": "seed", "accuracy": 0.9, "macro_f1": 0.9, "f1": 0.9, "auc": 0.9}],
+        "explain_summary": [{"measure": "tau_loo", "predicted": "yes", "mean": 0.9, "median": 0.9},
+                            {"measure": "tau_loo", "predicted": "(all)", "mean": 0.19, "median": 0.9}],
+        "explain_verdicts": [{"question": "Does it?", "verdict": "fails", "meaning": "It does not."}],
+    }  # fmt: skip
+    (tmp_path / "tables").mkdir()
+    for name, rows in tables.items():
+        pd.DataFrame(rows).to_csv(tmp_path / "tables" / f"{name}.csv", index=False)
+    assert {command: numbers_of(command, tmp_path) for command in ("analyze", "align", "probe", "explain")} == {
+        "analyze": {"obj norm": 0.11, "all he c": 0.12},
+        "align": {"AWI norm all": 0.13, "AWI norm all mean": 0.14},
+        "probe": {"words tree": 0.15},
+        "explain": {"accuracy": 0.16, "macro_f1": 0.17, "f1": 0.18, "tau_loo": 0.19, "Does it?": "fails"},
+    }
 
 
 @pytest.mark.slow
