@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 
 from attentionology.analyses.explanation.analysis import _curve
 from attentionology.analyses.explanation.plots import training_figure
 from attentionology.analyses.explanation.registry import registered_tests
 from attentionology.analyses.explanation.tests.adversarial import adversarial_figure, farthest_by_weight
 from attentionology.analyses.explanation.tests.imitation import curve_figure
+from attentionology.analyses.explanation.tests.regularizers import regularizers_figure
 from attentionology.analyses.explanation.together import curves_figure, shuffled_figure
-from attentionology.reports.drawing import GREEN, ORANGE
+from attentionology.reports.drawing import BLACK, BLUE, GREEN, ORANGE
 from tests.unit.test_explain_reports import results as drawn
 
 WEIGHT = "attention to the most attended word"
@@ -127,3 +129,15 @@ def test_points_of_the_curve_are_means_over_the_texts_that_have_a_value():
     found = _curve(pd.DataFrame({**kinds, "lambda": [np.nan] * 3 + [0.1] * 3, **values}))
     assert found[["kind", "name"]].to_numpy().tolist() == [["seed", "seed 1"], ["adversary", "λ = 0.1"]]
     np.testing.assert_allclose(found[["lambda", "jsd", "tvd"]], [[np.nan, 0.3, 0.4], [0.1, 0.3, 0.6]])
+
+
+def test_the_model_without_regularization_is_black_and_others_are_blue(results):
+    """In each panel, with its interval."""
+    figure: Any = regularizers_figure(results, "")
+    for axes in figure.axes:
+        names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+        dots = [(each.get_offsets()[0][1], to_hex(each.get_facecolor()[0])) for each in axes.collections]
+        bars = [(line.get_ydata()[0], to_hex(line.get_color())) for line in axes.lines]
+        colors = [(row, to_hex(BLACK if name == "none" else BLUE)) for row, name in enumerate(names)]
+        assert dots == bars == colors[: len(dots)]
+    assert names == ["none", "concat", "tying"]
