@@ -213,6 +213,16 @@ def test_heads_of_losses_lead_to_the_report_of_the_treebank_that_chose_them() ->
     assert [transfer_relation(each) for each in (survey, everything)] == ["det", "all"]
 
 
+def test_the_terminal_counts_cells_that_failed_and_names_the_kind_of_map() -> None:
+    """A cell of which two kinds failed is one cell."""
+    survey = surveyed()
+    failed = (CellFailure("norm", "no norms"), CellFailure("", "no trees"))
+    survey = replace(survey, results=(replace(survey.results[0], failures=failed), *survey.results[1:]))
+    said = " ".join(printed(survey).split())
+    assert "Warning: 1 of 4 cells failed, completely or partly; see below." in said
+    assert "Failed: a on few (norm): no norms Failed: a on few: no trees" in said
+
+
 def test_means_over_treebanks_have_a_column_and_a_row() -> None:
     for means, shown in ((True, ["few", "many", "mean"]), (False, ["few", "many"])):
         survey = surveyed(min_count=3)
