@@ -316,3 +316,20 @@ def test_shades_of_examples(tmp_path):
     assert shades[1][0] == "attention: 0.600"
     assert shades[4][:2] == ("gradient × input: -0.200", "213, 94, 0")
     assert shades[6][0] == "gradient × input: –"
+
+
+def test_the_page_is_told_what_was_found_about_these_texts():
+    """The verdict that decides how others are read is that of one test, and the tolerance that of the run."""
+    found = results(n=40, ran=("uniform", "permutation"))._replace(epsilon=0.2)
+    found.verdicts["verdict"] = ["fails" if test == "uniform" else "passes" for test in found.verdicts["test"]]
+    context = explain_section(found).context
+    assert (context["n_texts"], context["verdicts"], context["models"], context["not_run"]) == (40, 2, 1, 1)
+    assert (context["gate"], context["has_f1"], context["has_auc"], context["by_class"]) == ("fails", True, True, True)
+    (part,) = (part for part in context["parts"] if part["heading"] == HEADINGS["permutation"])
+    assert "up to ε = 0.2 counts as no change" in part["html"]
+    undefined = found.models.assign(f1=math.nan, auc=math.nan)
+    without = explain_section(results(ran=("permutation",))._replace(models=undefined)).context
+    assert (without["gate"], without["has_f1"], without["has_auc"]) == ("", False, False)
+    for n, split in ((6, True), (7, False)):
+        many = results(n=40, classes=tuple("abcdefg"[:n]), ran=())
+        assert explain_section(many).context["by_class"] == split
