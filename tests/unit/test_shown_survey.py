@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -211,6 +212,30 @@ def test_heads_of_losses_lead_to_the_report_of_the_treebank_that_chose_them() ->
     assert [table.columns[2].link(row) for row in table.rows] == [f"#hub/m data/{name} weight 1" for name in "xy"]
     everything = replace(survey, transfer_rows=[{**row, "relation": "all"} for row in survey.transfer_rows])
     assert [transfer_relation(each) for each in (survey, everything)] == ["det", "all"]
+
+
+def test_the_page_is_told_what_is_shown_of_these_cells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Relations for which there is no room are named, but not the one that the survey is about."""
+    survey = surveyed(min_count=3)
+    best = pd.concat(
+        [survey.results[0].best["weight"].assign(relation=name) for name in ("all", "det", "nsubj", "obj")]
+    )
+    results = tuple(replace(each, best={"weight": best}) for each in survey.results)
+    monkeypatch.setattr(section, "_MOST_ENTRIES", 2 * 6)  # two models and a mean on two treebanks, for two relations
+    context = survey_section(replace(survey, results=results)).context
+    assert [one["relation"] for one in context["matrices"]] == ["all", "obj"]
+    assert (context["left_out"], context["first"], context["min_count"]) == (["det", "nsubj"], "obj", 3)
+    names = ("has_means", "has_failures", "has_contrasts", "has_reports", "has_fit", "has_transfer")
+    assert {name: context[name] for name in names} == {
+        **dict.fromkeys(names, False), "has_means": True, "has_contrasts": True,
+    }  # fmt: skip
+    failed = replace(results[0], failures=(CellFailure("", "no trees"),))
+    without = replace(survey, results=(failed,), contrasts=(), means=())
+    context = survey_section(without, tmp_path).context
+    assert [context[name] for name in names[:4]] == [False, True, False, False]
+    reported = replace(without, results=(replace(failed, reports={"weight": tmp_path / "r.html"}),))
+    assert survey_section(reported, tmp_path).context["has_reports"]
+    assert not survey_section(reported).context["has_reports"]
 
 
 def test_the_terminal_counts_cells_that_failed_and_names_the_kind_of_map() -> None:
