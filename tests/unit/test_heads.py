@@ -151,6 +151,9 @@ def test_a_panel_of_lines_is_as_large_as_its_words():
     (legend,) = figure.texts
     assert legend.get_position() == pytest.approx((0.01, 0.057 / height))
     assert legend.get_text() == "Lines to the syntactic head of a word are orange."
+    (of_arcs,) = draw([[VIEW]], layout="arcs").texts
+    arrows = "Arrows lead from head to dependent: guesses above, orange if they are right, and the annotation below."
+    assert of_arcs.get_text() == arrows
     plain = draw([[short]])  # none of its words has a known head
     assert not plain.texts
     assert plain.get_size_inches() == pytest.approx((1.75, 0.855))
