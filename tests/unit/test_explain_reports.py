@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, summ
 from attentionology.analyses.explanation.tests.correlation import significant
 from attentionology.analyses.explanation.tests.erasure import flip_table
 from attentionology.analyses.explanation.verdict import all_questions, verdicts
+from attentionology.engine.explain import Explanation
 from attentionology.reports.page import Section, write_report
 from tests.outlines import FIGURES as OUTLINES
 from tests.unit.test_reports import RUN
@@ -333,3 +335,11 @@ def test_the_page_is_told_what_was_found_about_these_texts():
     for n, split in ((6, True), (7, False)):
         many = results(n=40, classes=tuple("abcdefg"[:n]), ran=())
         assert explain_section(many).context["by_class"] == split
+
+
+def test_a_session_shows_how_many_questions_have_each_verdict():
+    judged = pd.DataFrame({"verdict": [*["passes"] * 3, "fails", *["undecided"] * 2]})
+    run: Any = SimpleNamespace(record={"model": {"name": "m"}}, texts=range(1030), verdicts=judged)
+    assert Explanation.__repr__(run) == "Explanation(m, 1,030 texts: 3 passes, 1 fails, 2 undecided)"
+    run.verdicts = judged[:0]
+    assert Explanation.__repr__(run) == "Explanation(m, 1,030 texts: 0 passes, 0 fails, 0 undecided)"
