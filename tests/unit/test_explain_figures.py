@@ -68,6 +68,9 @@ def test_axes_name_what_is_drawn(results):
 def test_axes_of_several_models_name_what_is_drawn(results):
     models, colors = {"base": results, "regularized": results}, {"base": ORANGE, "regularized": GREEN}
     assert labels(curves_figure(models, colors)) == [CURVE]
+    figure: Any = curves_figure({**models, "regularized": results._replace(epsilon=0.01)}, colors)
+    tolerances = {line.get_label(): line.get_ydata()[0] for line in figure.axes[0].lines if line.get_linestyle() == ":"}
+    assert tolerances == {"ε = 0.01": 0.01, "ε = 0.05": 0.05}
     assert labels(shuffled_figure(models, colors)) == LABELS["explain_permutation"]
 
 

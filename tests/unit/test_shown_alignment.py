@@ -314,7 +314,7 @@ def test_the_page_explains_what_was_chosen_and_directions_if_there_are_two(explo
     def context(**changes: Any) -> Any:
         return alignment_section(replace(results, **changes), Titles("m", "c")).context
 
-    assert context()["both"]
+    assert (context()["both"], context()["correlations"], context()["has_gold"]) == (True, 2, True)
     assert context()["example"] is None
     example: Any = SimpleNamespace(id="p7", layer=4)  # 0-based
     assert context(example=example)["example"] == {"id": "p7", "layer": 5}

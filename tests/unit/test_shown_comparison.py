@@ -294,6 +294,7 @@ def test_figures_of_one_name_are_numbered_from_the_second_on():
     assert [*section.figures] == ["c-dependency-all", "c-dependency-relations", "c-dependency-relations-2"]
     assert [part["figure"] for part in section.context["parts"]] == [*section.figures]
     assert [part["significant"] for part in section.context["parts"]] == [1, 1, 1]
+    assert comparison_section(Comparison((of_surface,), 7), name="c", title="").context["min_count"] == 7
 
 
 SPREAD = np.random.default_rng(0).normal(0, 0.01, 200)

@@ -243,6 +243,7 @@ def test_rows_of_single_words_are_the_means_of_the_table(results):
     np.testing.assert_allclose(ends[:, :, 0], rows[["low", "high"]])
     labels = ["best word by attention", "predicted: negative", "predicted: positive", "best word by gradient"]
     assert [label.get_text() for label in axes.get_yticklabels()][:4] == labels
+    assert [label.get_text() for label in axes.child_axes[0].get_yticklabels()] == [f"{n}" for n in rows["n"]]
 
 
 def test_lines_of_tau_are_the_shares_of_texts_with_at_most_this_tau(results):
