@@ -38,6 +38,7 @@ from .results import Survey
 from .shown_tables import on, transfer_relation, transfer_relation_table, transfer_table
 
 _MOST_CONTRASTS = 60
+_MOST_ROWS = 8
 _MOST_PANELS = 4
 """The number of treebanks whose training curves are drawn."""
 _COLORS = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW)
@@ -93,7 +94,9 @@ def differences_figure(survey: Survey) -> Figure | None:
     rows = [*_differences(survey, survey.contrasts), *means]
     pairs = list(dict.fromkeys(pair for pair, _, _ in rows))
     rows.sort(key=lambda row: pairs.index(row[0]))  # the mean of a pair comes after its treebanks
+    title = survey.relation
     if len(rows) > _MOST_CONTRASTS:
+        title += f"\n(means over treebanks; all {len(rows):,} differences are in the table)"
         rows = means
     if not rows or len(rows) > _MOST_CONTRASTS:
         return None
@@ -101,7 +104,7 @@ def differences_figure(survey: Survey) -> Figure | None:
     names = [f"{pair}, {treebank}" for pair, treebank, _ in rows]
     difference_rows(axes, [difference for _, _, difference in rows], 100, names=names)
     axes.set_xlabel("difference of held-out accuracies (percentage points)")
-    finish(figure, axes, survey.relation)
+    finish(figure, axes, title)
     return figure
 
 
@@ -126,8 +129,8 @@ def transfer_figure(survey: Survey) -> Figure | None:
         "mean over relations": transfer_table(survey).rows,
         transfer_relation(survey): transfer_relation_table(survey).rows,
     }
-    models_and_maps = list(dict.fromkeys((row["model"], row["map"]) for row in tables["mean over relations"]))
-    models_and_maps = models_and_maps[:8]  # the others are in the tables only
+    all_models_and_maps = list(dict.fromkeys((row["model"], row["map"]) for row in tables["mean over relations"]))
+    models_and_maps = all_models_and_maps[:_MOST_ROWS]
     if not models_and_maps:
         return None
     size = 0.5 * len(survey.treebanks)
@@ -157,6 +160,9 @@ def transfer_figure(survey: Survey) -> Figure | None:
         axes.set_xlabel("scored on")
     if image is not None:
         figure.colorbar(image, ax=grid, label="loss (percentage points)")
+    if len(all_models_and_maps) > _MOST_ROWS:
+        title = f"The first {_MOST_ROWS} of {len(all_models_and_maps):,} models and kinds of maps; all are in the table"
+        figure.suptitle(wrapped(title, figure.get_figwidth()), x=0.01, ha="left")
     return figure
 
 

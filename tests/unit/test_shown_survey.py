@@ -92,9 +92,11 @@ def test_means_stand_below_the_differences_and_alone_if_there_are_too_many(monke
     assert [len(one.contrast.tested) for one in survey.means] == [1]
     names = [f"a − b (weight), {name}" for name in ("few", "many", "mean")]
     values = [-100 / 3, 10, -70 / 6]
-    for most, rows in ((3, [0, 1, 2]), (2, [2]), (1, [2])):
+    only_means = "\n(means over treebanks; all 3 differences are in the table)"
+    for most, rows, note in ((3, [0, 1, 2], ""), (2, [2], only_means), (1, [2], only_means)):
         monkeypatch.setattr(figures, "_MOST_CONTRASTS", most)
         axes = drawn(differences_figure(survey))[0]
+        assert axes.figure.get_suptitle() == survey.relation + note
         assert labels(axes)[0] == [names[row] for row in rows]
         assert axes.get_xlabel() == "difference of held-out accuracies (percentage points)"
         dots = [line.get_xdata() for line in axes.lines if line.get_marker() == "o" and np.size(line.get_xdata())]
@@ -149,7 +151,9 @@ def test_large_losses_are_light_and_others_dark_with_white_text(
     assert (left.get_ylabel(), left.get_xlabel()) == ("chosen on", "scored on")
 
 
-def test_models_and_maps_have_a_row_of_losses_each_and_none_where_the_relation_is_missing() -> None:
+def test_models_and_maps_have_a_row_of_losses_each_and_none_where_the_relation_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     survey = transferred((-0.1, -0.04, -0.039), maps=("weight", "norm"))
     norm = {**survey.transfer_mean_rows[0], "map": "norm", "loss": -0.2}
     survey = replace(survey, transfer_mean_rows=(*survey.transfer_mean_rows, norm))
@@ -159,6 +163,10 @@ def test_models_and_maps_have_a_row_of_losses_each_and_none_where_the_relation_i
     ]  # fmt: skip
     assert (right.get_visible(), entries(second)) == (False, [("-20.0", "black")])
     assert {axes.collections[0].get_clim() for axes in (first, second)} == {(-20.0, 0.0)}
+    assert first.figure.get_suptitle() == ""
+    monkeypatch.setattr(figures, "_MOST_ROWS", 1)
+    first, _, _ = drawn(transfer_figure(survey))  # two panels and the bar of colors
+    assert first.figure.get_suptitle().split()[:5] == "The first 1 of 2".split()
     assert transfer_figure(transferred((0, 0, 0), transfer_mean_rows=())) is None
 
 
