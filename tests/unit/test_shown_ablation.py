@@ -23,8 +23,10 @@ from attentionology.analyses.ablation.report import (
     shown_table,
 )
 from attentionology.analyses.ablation.tables import AblationTables, pruning_table
+from attentionology.analyses.ablation.tables import _relations as relations_of
 from attentionology.analyses.ablation.tables import _summary as summary_of
 from attentionology.analyses.contract import Titles
+from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.reports.drawing import BLUE, GREY
 from tests.shown_tables import cells, distinct, on_page
 
@@ -193,6 +195,39 @@ def test_the_largest_effect_has_an_interval_of_its_own() -> None:
     heads.loc[2, [*effects]] = [*effects.values()]
     first, _ = explored_ablation(replace(found, tables=replace(found.tables, heads=heads)), complete=True).findings
     assert first.text == "Switching off 1-3 changes most: loss 0.2500 [0.1250, 0.5000]."
+
+
+def test_relations_have_the_numbers_of_their_effect() -> None:
+    """Words and predictions differ in number, and an effect on all words is another one than that on some."""
+    ends = ("", "_low", "_high", "_difference", "_difference_low", "_difference_high")
+    names = [f"{effect}{end}" for effect in ("cosine", "loss") for end in ends]
+    places = {"layer": [1] * 3 + [2] * 3, "head": [1, 2, 3] * 2}
+    all_groups = [("all", "all", 99), ("relation", "obj", 40), ("relation", "det", 30), ("relation", "iobj", 20)]
+    every = made(*names, rows=24)
+    cells = pd.concat(
+        every.iloc[6 * k : 6 * k + 6].assign(by=by, group=group, total=total, predicted=total - 7, **places)
+        for k, (by, group, total) in enumerate(all_groups)
+    )
+    best = [{"relation": "obj", "layer": 2, "head": 2}, {"relation": "det", "layer": 1, "head": 3}]
+    rare = {"relation": "iobj", "layer": 1, "head": 1, "total": 29, "accuracy": 0.5}
+    rows = [{**row, "total": 30, "accuracy": 0.6} for row in (*best, {**best[0], "relation": "all"})]
+    accuracies = pd.DataFrame(places).assign(relation="obj", accuracy=0.5)
+    found = relations_of(
+        cells, DependencyResults(accuracies, pd.DataFrame([*rows, rare])), ["cosine", "loss"], min_count=30
+    )
+    assert [(row["effect"], row["relation"]) for row in found] == [
+        (effect, relation) for effect in ("cosine", "loss") for relation in ("obj", "det")
+    ]
+    by_place = cells.set_index(["group", "layer", "head"])
+    for row, rank in zip(found, (2, 1) * 2, strict=True):
+        effect = str(row["effect"])
+        own = by_place.loc[(row["relation"], row["layer"], row["head"])]
+        assert row["total"] == own["predicted" if effect == "loss" else "total"]
+        shown = [row[f"{name}{end}"] for name in ("value", "difference") for end in ends[:3]]
+        assert shown == [own[f"{effect}{end}"] for end in ends]
+        assert row["everywhere"] == by_place.loc[("all", row["layer"], row["head"]), effect]
+        assert (row["rank"], row["heads"], row["accuracy"]) == (rank, 3, 0.6)
+        assert (row["p"], row["p_holm"]) == (pytest.approx(rank / 3), pytest.approx(2 / 3))  # of two relations
 
 
 def test_a_head_beats_position_with_its_whole_interval() -> None:
