@@ -25,7 +25,7 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.reports.format import rows_of
 from tests import tiny
 from tests.maps import batch_of
-from tests.shown_tables import as_shown, distinct, in_latex, on_page
+from tests.shown_tables import as_shown, distinct, in_latex, on_page, with_unit
 
 WAYS = ("dep->head", "head->dep", "both")
 SHAPE = (2, 2, 3)
@@ -238,6 +238,33 @@ def test_the_finding_says_better_only_with_both_whole_intervals(made):
     assert not any("ensembles together" in text for text, _ in tree_findings(alone))
     none = better._replace(best=better.best.iloc[:0])
     assert not list(tree_findings(none))
+
+
+def test_the_finding_has_the_numbers_of_its_score(made):
+    best = distinct(made.best)
+    best["total"] = range(1001, 1005)
+    best["heads"] = ["1-1", "1-2 + 1-1", "2-1←", "2-2 + 1-2"]
+    rows = {(row["score"], row["maps"]): row for row in rows_of(best)}
+    assert len(rows) == 4
+
+    def gain(row, over):
+        return with_unit(row, f"{over}_gain {over}_gain_low {over}_gain_high", "points", "+")
+
+    expected = []
+    for score in ("UAS", "UUAS"):
+        row, together = rows[score, "best head"], rows[score, "ensemble"]
+        chains = (
+            f"{as_shown(row, 'next_accuracy')} % if each word depends on the next one, {gain(row, 'next')}, "
+            f"{as_shown(row, 'previous_accuracy')} % if each word depends on the one before, {gain(row, 'previous')}"
+        )
+        text = (
+            "Spanning trees of single heads are better than both chains of neighbors: held out, heads chosen on the "
+            f"other half reach {as_shown(row, 'heldout_accuracy')} % {score} of {row['total']:,} words (chains: "
+            f"{chains}); the best on all sentences is {row['heads']}. The ensembles together reach "
+            f"{as_shown(together, 'heldout_accuracy')} %, {gain(together, 'head')} over single heads."
+        )
+        expected.append((text, row["heads"].strip("←")))
+    assert list(tree_findings(made._replace(best=best))) == expected
 
 
 @pytest.mark.parametrize("family", ["bert", pytest.param("llama", marks=pytest.mark.slow)])
