@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from markupsafe import Markup
 
 from ...reports.columns import Row
 from ...reports.format import ARROWS, percent, rows_of, shown_rows
@@ -29,7 +30,7 @@ _INTERVAL = (
     "resampling then cannot tell how certain the number is)"
 )
 
-_BOTH = " <b>both</b>: the word for which the sum of the two values is largest."
+_BOTH = Markup(" <b>both</b>: the word for which the sum of the two values is largest.")
 
 
 @dataclass(frozen=True, repr=False)

@@ -103,7 +103,9 @@ def test_notes_and_legend_of_dependency(words: DependencyResults) -> None:
     assert "bootstrap" not in best_table(replace(words, best=words.best.assign(accuracy_low=float("nan")))).legend
     assert "<b>both</b>" not in table.legend
     three = pd.concat([words.cells, words.cells[words.cells["direction"] == "dep->head"].assign(direction="both")])
-    assert "the best of 18 on these same words" in best_table(replace(words, cells=three)).legend
+    legend = best_table(replace(words, cells=three)).legend
+    assert "<b>both</b>: the word for which the sum of the two values is largest." in legend
+    assert "the best of 18 on these same words" in legend
     assert [against_tags(table).style(row) for row in table.rows] == [table.style(row) for row in table.rows]
 
 
