@@ -12,10 +12,11 @@ from attentionology.analyses.coreference.figures import best_figure, distance_fi
 from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure
 from attentionology.analyses.coreference.shown_tables import best_of
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
-from attentionology.analyses.norms.figures import norm_figures
+from attentionology.analyses.norms.figures import mixing_figure, norm_figures
 from attentionology.analyses.surface.figures import surface_figures
 from tests.documents import counted_mentions
 from tests.maps import counted_words
+from tests.shown_tables import distinct
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
 from tests.unit.test_shown_ablation import results as ablation_results
 from tests.unit.test_surface_reports import results as surface_results
@@ -86,6 +87,28 @@ def test_figures_of_norms(norms) -> None:  # noqa: F811  # the fixture
         ],
         "norms_pairs": [("layer, the pairs that are amplified most", "share of pairs (%)")],
     }
+
+
+def test_each_line_of_mixing_ratios_ends_at_its_name(norms) -> None:  # noqa: F811  # the fixture
+    """Its color is that of the line."""
+    names = {
+        "attn-w": "attention (weights)",
+        "attnres-w": "+ residual (weights)",
+        "attn-n": "attention",
+        "attnres-n": "+ residual",
+        "attnresln-n": "+ layer norm",
+        "atbff-n": "+ FF",
+        "atbffres-n": "+ FF + residual",
+        "atbffresln-n": "+ layer norm after FF",
+    }
+    mixing = distinct(norms.mixing)
+    left, right = mixing_figure(mixing).axes
+    drawn = {str(line.get_label()).removeprefix("_"): line for line in left.get_lines()}
+    assert {text.get_text() for text in left.texts} == {names[variant] for variant in drawn}
+    for text in left.texts:
+        (line,) = (line for variant, line in drawn.items() if names[variant] == text.get_text())
+        assert (text.xy[1], text.get_color()) == (pytest.approx(line.get_ydata()[-1]), line.get_color())
+    assert (left.get_title(loc="left"), right.get_title(loc="left")) == ("all tokens", "+ layer norm, by class")
 
 
 @pytest.mark.parametrize(
