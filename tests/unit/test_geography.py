@@ -114,6 +114,7 @@ def test_heads_that_all_attend_alike():
     found = geography(pd.DataFrame(np.zeros((4, 4)), index=names(2, 2), columns=names(2, 2)))
     assert found.stress == 0
     assert (found.embedding[["x", "y"]] == 0).all(axis=None)
+    assert found.embedding["nearest"].tolist() == [""] * 4
 
 
 def test_relations_of_heads():
@@ -142,3 +143,16 @@ def test_later_labels_win():
     labelled = label_heads(heads)
     assert labelled["label"].item() == "punctuation"
     assert labelled["labels"].item() == "next previous self broad first-special last-special punctuation"
+
+
+def test_a_label_needs_more_than_its_threshold():
+    """The borders that the page names, of 50, 60 and 80 %, are not above themselves."""
+    labels = {
+        "next": ("next", 0.5), "previous": ("previous", 0.5), "self": ("self", 0.5),
+        "broad": ("entropy_relative", 0.8), "first-special": ("first_special", 0.6),
+        "last-special": ("last_special", 0.6), "punctuation": ("punctuation", 0.6),
+    }  # fmt: skip
+    columns = {"layer": [1, 1], "head": [1, 2], **dict.fromkeys(STATISTICS, 0.1)}
+    for label, (statistic, border) in labels.items():
+        labelled = label_heads(pd.DataFrame({**columns, statistic: [border, border + 1e-9]}))
+        assert labelled["label"].tolist() == ["other", label]
