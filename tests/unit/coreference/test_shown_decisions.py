@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from attentionology.analyses.coreference.explored import explored_coreference
 from attentionology.analyses.coreference.shown_tables import CoreferenceResults, candidates_table
 from tests.documents import counted_mentions
@@ -31,3 +33,23 @@ def test_the_finding_has_the_numbers_of_the_best_head():
         f"Head {row['layer']}-{row['head']} finds an antecedent of {accuracy} of {row['total']:,} mentions, and the "
         f"rules of {rules} %. Held out, the best heads have {held_out} %, more than the rules ({gain})."
     )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.01, 0.2, "more than"),
+        (-0.2, -0.01, "less than"),
+        (-0.1, 0.1, "neither clearly more nor clearly less than"),
+    ],
+)
+def test_the_finding_says_on_which_side_of_the_rules_the_heads_are(low, high, verdict):
+    metric = counted_mentions()
+    tables = metric.compute()
+    gains = {
+        f"{name}{end}": value for name in ("gain", "heldout_gain") for end, value in (("_low", low), ("_high", high))
+    }
+    best = tables.best[tables.best["type"] == "all"].assign(gain=low, heldout_gain=low, heldout_accuracy=0.25, **gains)
+    results = CoreferenceResults(tables._replace(best=best), min_count=1)
+    (finding, *_) = explored_coreference(results, metric, "weight").findings
+    assert f"Held out, the best heads have 25.0 %, {verdict} the rules (" in finding.text
