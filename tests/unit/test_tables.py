@@ -12,7 +12,7 @@ from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.shared.explored import head_measures
 from attentionology.engine.explorer import MOST_FINDINGS, _findings, _for_all_heads
-from attentionology.reports.columns import Explored, Schema, TableColumn
+from attentionology.reports.columns import Explored, Schema, TableColumn, bar
 from attentionology.reports.explorer.data import Finding, Measure
 from attentionology.reports.table import ShownTable
 from attentionology.reports.tables import write_csv
@@ -121,3 +121,27 @@ def test_each_analysis_gives_its_first_findings_before_any_gives_its_others():
     assert _findings([many]) == tuple(many[:MOST_FINDINGS])
     equal = [Finding("a", "#"), Finding("a", "#")]
     assert len(_findings([equal, many])) == MOST_FINDINGS
+
+
+@pytest.mark.parametrize("width", [40, 100])
+def test_a_terminal_shows_all_notes_below_the_table(width):
+    columns = [TableColumn("word", "text", "", "word")]
+    lines = printed(
+        ShownTable("t", "Title", columns, [{"word": "the"}], notes=("A.", "B.", "C.")).terminal(width), width
+    )
+    assert [line.strip() for line in lines.splitlines()][-3:] == ["A.", "B.", "C."]
+    assert lines.startswith("Title")
+
+
+@pytest.mark.parametrize(
+    ("length", "mark", "drawn"),
+    [
+        (0.25, 0.5, '<i style="width:25.0%"></i><b style="left:50.0%"></b>'),
+        (0.25, float("nan"), '<i style="width:25.0%"></i>'),
+        (float("nan"), 0.5, '<i style="width:0%"></i><b style="left:50.0%"></b>'),
+    ],
+)
+def test_bars_without_a_value_are_empty(length, mark, drawn):
+    column = bar("found", "offset")
+    assert column.markup
+    assert column.markup({"found": length, "offset": mark}) == f'<span class="bar">{drawn}</span>'
