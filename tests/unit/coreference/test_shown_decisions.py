@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from attentionology.analyses.coreference.choices import Choice
+from attentionology.analyses.coreference.examples import Decision, ShownCandidate, ShownExample, shown_example, spread
 from attentionology.analyses.coreference.explored import explored_coreference
 from attentionology.analyses.coreference.shown_tables import CoreferenceResults, candidates_table
-from tests.documents import counted_mentions
+from attentionology.corpora_loaders import Sentence
+from attentionology.corpora_loaders.coreference import Document, Mention
+from tests.documents import counted_mentions, window
 from tests.shown_tables import as_shown, distinct, on_page, with_unit
 
 
@@ -53,3 +57,47 @@ def test_the_finding_says_on_which_side_of_the_rules_the_heads_are(low, high, ve
     results = CoreferenceResults(tables._replace(best=best), min_count=1)
     (finding, *_) = explored_coreference(results, metric, "weight").findings
     assert f"Held out, the best heads have 25.0 %, {verdict} the rules (" in finding.text
+
+
+def words(start: int, stop: int) -> str:
+    return " ".join(f"w{number}" for number in range(start, stop))
+
+
+def test_an_example_has_the_six_heaviest_candidates_and_every_antecedent():
+    """The antecedent is the last of eight candidates; twelve words are shown on each side and of each candidate."""
+    sentences = (Sentence("s1", tuple(words(0, 20).split())), Sentence("s2", tuple(words(20, 50).split())))
+    mention = Mention(((35, 36),), "e", 35, "pronoun")
+    entities = {3: "e", 5: "of many words"}
+    before = tuple(
+        Mention(((n, 19 if n == 5 else n + 1),), entities.get(n, f"other {n}"), n, "nominal") for n in range(8)
+    )
+    document = Document("d1", sentences, (*before, mention))
+    heads = frozenset(range(8))
+    choice = Choice(window(document), mention, before, heads, heads, frozenset([3]))
+    weights = {n: 0.01 if n == 3 else (90 - n) / 100 for n in range(8)}
+    texts = {n: f"w{n}" for n in range(8)} | {5: f"{words(5, 17)} …"}
+    ranks = {0: 1, 1: 2, 2: 3, 4: 4, 5: 5, 6: 6, 3: 8}
+    assert shown_example(Decision(document, choice, weights, False), "preceding") == ShownExample(
+        right=False,
+        document="d1",
+        before=f"… {words(23, 35)}",
+        mention="w35",
+        after=f"{words(36, 48)} …",
+        type="pronoun",
+        candidates=tuple(ShownCandidate(rank, texts[n], f"w{n}", weights[n], n == 3) for n, rank in ranks.items()),
+        of=8,
+    )
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_examples_are_spread_over_documents(right):
+    """At most five: the first of each document, then the second of each."""
+    documents = {name: Document(name, (), ()) for name in "abc"}
+    decisions = [
+        Decision(documents[name], number, {}, is_right)  # the choice does not matter
+        for number, (name, is_right) in enumerate([*zip("aaaabbc", [right] * 7, strict=True), ("a", not right)])
+    ]
+    assert [(each.document.id, each.choice) for each in spread(decisions, right=right)] == [
+        ("a", 0), ("b", 4), ("c", 6), ("a", 1), ("b", 5),
+    ]  # fmt: skip
+    assert [each.choice for each in spread(decisions, right=not right)] == [7]
