@@ -10,6 +10,7 @@ import pytest
 
 from attentionology.analyses.coreference.contrasts import CONTRASTS
 from attentionology.analyses.coreference.figures import best_figure, contrasts_figure, distance_figure, heads_figure
+from attentionology.analyses.coreference.tables import SENTENCE_BINS, WORD_BINS, bin_name, bin_of
 from attentionology.reports.drawing import BLACK, BLUE, COLUMN, ORANGE, SKY, TEXT
 from tests.documents import counted_mentions
 from tests.shown_tables import distinct
@@ -115,3 +116,13 @@ def test_distances_are_named_with_their_mentions(tables):
         assert axes.get_xlabel() == f"{unit} to the nearest antecedent (mentions)"
         assert axes.get_lines()[0].get_label() == "best head, 1-2 (95 % interval of independent mentions)"
         np.testing.assert_allclose(np.asarray(axes.get_lines()[0].get_ydata()), 100 * rows["accuracy"])
+
+
+def test_bins_are_named_by_the_distances_in_them():
+    for bins, expected in (
+        (SENTENCE_BINS, {"0": (0, 0), "1": (1, 1), "2": (2, 2), "3+": (3, 99)}),
+        (WORD_BINS, {"1–5": (1, 5), "6–10": (6, 10), "11–20": (11, 20), "21–50": (21, 50), "51+": (51, 99)}),
+    ):
+        assert [bin_name(index, bins) for index in range(len(bins))] == list(expected)
+        for index, ends in enumerate(expected.values()):
+            assert [bin_of(end, bins) for end in ends] == [index, index]
