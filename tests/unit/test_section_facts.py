@@ -125,6 +125,13 @@ def test_coreference(mentions) -> None:  # noqa: F811  # the fixture
     copies = best_of_mentions(results._replace(controls=results.controls * 2)).legend
     assert "as the mean over the copies (2)." in copies
     assert "<dd>The accuracy of a guess that always picks the nearest candidate. The candidates" in copies
+    contrasts = results.tables.contrasts.set_index("candidates")
+    for policy in ("preceding", "mentions", "words"):
+        notes = best_of_mentions(results._replace(candidates=policy)).notes
+        row = contrasts.loc[policy]
+        (difference,) = (note for note in notes if ": difference " in note)
+        assert f": difference {percent(row['difference'], '+')} " in difference
+        assert difference.endswith(f"(head {row['layer']}-{row['head']})")
     kept = said("coreference", coreference_section(results._replace(singletons="keep", candidates="mentions")))
     assert (
         "Candidates are head words of all other mentions. Entities that are mentioned only once are candidates, too."
