@@ -247,7 +247,8 @@ def test_labels(surface):
     heads = surface.tables.heads.assign(label=["next", "first-special", "next", *["other"] * 9])
     surface = replace(surface, tables=surface.tables._replace(heads=heads))
     rows = {row["label"]: row for row in on_page(shown(shown_tables(surface), "surface_labels"))}
-    assert layers_table(surface).notes[1:4] == ("Heads with a label:", "next token: 1-1 1-3", "sink <cls>: 1-2")
+    notes = ("Heads with a label:", "next token: 1-1 1-3", "sink <cls>: 1-2", *surface.notes)
+    assert layers_table(surface).notes[1:-1] == notes  # the last one is on gradients
     names = {"no label": "other", "next token": "next", "sink <cls>": "first-special", "broad": "broad"}
     for name, label in names.items():
         of_label = heads[heads["label"] == label]
@@ -325,6 +326,7 @@ def test_many_members_of_a_cluster_are_cut(clusters, monkeypatch):
 
 
 def test_the_card_of_a_head_says_which_heads_attend_like_it(clusters):
+    clusters = replace(clusters, heads=clusters.heads.assign(label=["next", "self", "broad"] * 4))
     distances = clusters.distances.per_row
     explored = explored_clusters(clusters, "norm")
     (measure,) = explored.measures
