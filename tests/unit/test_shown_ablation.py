@@ -241,6 +241,22 @@ def test_a_head_with_the_mean_effect_of_its_layer_is_not_above_it():
     assert summary_of("l2", rows, heads, None, 0)["above"] == 1
 
 
+def test_effects_are_correlated_with_the_accuracy_for_all_words_and_with_importance():
+    heads = pd.DataFrame({"layer": [1, 1, 1], "head": [1, 2, 3], "l2": [0.1, 0.2, 0.3], "importance": [3.0, 1.0, 2.0]})
+    cells = pd.concat(
+        heads[["layer", "head"]].assign(relation=name, direction=way, accuracy=accuracies)
+        for name, way, accuracies in (
+            ("all", "dep->head", [0.1, 0.4, 0.3]),
+            ("all", "head->dep", [0.2, 0.0, 0.5]),  # the better directions give 0.2, 0.4, 0.5
+            ("obj", "dep->head", [0.9, 0.5, 0.1]),
+        )
+    )
+    summary = summary_of("l2", [], heads, DependencyResults(cells, pd.DataFrame()), 0)
+    assert (summary["rho_accuracy"], summary["rho_importance"]) == (pytest.approx(1), pytest.approx(-0.5))
+    without = summary_of("l2", [], heads.drop(columns="importance"), None, 0)
+    assert np.isnan([without["rho_accuracy"], without["rho_importance"], without["p"]]).all()
+
+
 def test_only_random_orders_have_a_range():
     drawn = [("effect", 0, 0.1), ("random", 0, 0.2), ("random", 1, 0.5), ("random", 2, 0.2)]
     rows = [
