@@ -66,6 +66,9 @@ def test_figures_of_the_surface() -> None:
     }
     matrix = distances_figure(clusters.distances.per_row, clusters.geography, clusters.heads)
     assert labels(matrix) == [("distance (nats)",), ("Jensen-Shannon divergence (nats)",)]
+    (image,) = matrix.axes[1].images
+    assert image.colorbar
+    assert image.colorbar.extend == "max"  # the largest distances have one color
 
 
 def test_figures_of_norms(norms) -> None:  # noqa: F811  # the fixture
