@@ -34,7 +34,7 @@ from tests.shown_tables import (
     with_unit,
 )
 
-MIN_COUNT = 20
+MIN_COUNT = 12
 ARROWS = {"mention->antecedent": "m→ante", "antecedent->mention": "ante→m"}
 WORDED = {"mention->antecedent": "mention → antecedent", "antecedent->mention": "antecedent → mention"}
 WHERE: Columns = {"mentions": "type", "n": lambda row: n_of(row), "direction": lambda row: ARROWS[row["direction"]]}
@@ -365,6 +365,7 @@ def test_the_legend_counts_choices_and_names_intervals_and_rare_rows_are_gray(re
     for row in table.rows:
         words = {"total"} if row["type"] == "all" else set()
         assert set(table.style(row).split()) == words | ({"rare"} if row["total"] < MIN_COUNT else set())
+    assert {row["type"]: row["total"] >= MIN_COUNT for row in table.rows} == {"all": 1, "pronoun": 1, "nominal": 0}
     best = results.tables.best
     without = results.tables._replace(best=best.assign(accuracy_low=best["accuracy_high"]))
     assert "bootstrap" not in best_table(results._replace(tables=without)).legend
