@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from attentionology.reports.format import best_direction, best_head, best_offset, number, number_equal
+from attentionology.reports.format import (
+    best_direction,
+    best_head,
+    best_offset,
+    interval,
+    number,
+    number_equal,
+    number_interval,
+    signed,
+)
 
 
 def test_no_negative_zero():
     assert number(-0.0001) == "0.000"
     assert number(-0.0006) == "-0.001"
+
+
+def test_intervals_without_width_are_left_out_and_differences_have_a_sign():
+    assert (number_interval(0.1, 0.25), number_interval(0.1, 0.1)) == ("[0.100, 0.250]", "")
+    assert (interval(0.1, 0.25), interval(0.1, 0.1)) == ("[10.0, 25.0]", "")
+    assert number_interval(float("nan"), float("nan")) == interval(float("nan"), float("nan")) == ""
+    assert (signed(0.25), signed(-0.25), signed(float("nan"))) == ("+0.250", "-0.250", "–")
 
 
 @pytest.mark.parametrize(
