@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
+import io
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.shared.explored import head_measures
 from attentionology.engine.explorer import MOST_FINDINGS, _findings, _for_all_heads
-from attentionology.reports.columns import Explored, Schema, TableColumn, bar
+from attentionology.reports.columns import Explored, Schema, TableColumn, bar, bounds
 from attentionology.reports.explorer.data import Finding, Measure
 from attentionology.reports.table import ShownTable
 from attentionology.reports.tables import write_csv
@@ -131,6 +133,27 @@ def test_a_terminal_shows_all_notes_below_the_table(width):
     )
     assert [line.strip() for line in lines.splitlines()][-3:] == ["A.", "B.", "C."]
     assert lines.startswith("Title")
+
+
+def test_brackets_are_explained_only_where_there_are_some():
+    rows = [{"rate": 0.5, "rate_low": low, "rate_high": 0.75} for low in (0.75, 0.25)]
+    columns = [TableColumn("rate rate_low rate_high", "share", "", "rate", beside=bounds("rate"))]
+    explained = "A note. In square brackets: 95 % intervals."
+    for number, width, is_there in ((1, 150, False), (2, 150, True), (2, 50, False)):
+        shown = ShownTable("t", "Title", columns, rows[:number], notes=("A note.",))
+        assert (explained in printed(shown.terminal(width), width)) == is_there
+    assert shown.latex().startswith("% Title\n\\begin{tabular}{r}\n")
+
+
+@pytest.mark.parametrize(
+    ("look", "color"), [("passes", 32), ("fails", 31), ("undecided", 33), ("strong", 1), ("weak", 2)]
+)
+def test_a_terminal_has_a_color_or_weight_for_each_verdict(look, color):
+    columns = [TableColumn("verdict", "text", "", "verdict", look=lambda row: row["verdict"])]
+    shown = io.StringIO()
+    console = Console(width=100, file=shown, force_terminal=True, color_system="standard", no_color=False)
+    console.print(ShownTable("t", "Title", columns, [{"verdict": look}]).terminal(100))
+    assert f"\x1b[{color}m{look}" in shown.getvalue()
 
 
 @pytest.mark.parametrize(
