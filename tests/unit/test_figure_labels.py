@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from matplotlib.figure import Figure
 
@@ -105,7 +107,8 @@ def test_each_line_of_mixing_ratios_ends_at_its_name(norms) -> None:  # noqa: F8
         "atbffresln-n": "+ layer norm after FF",
     }
     mixing = distinct(norms.mixing)
-    left, right = mixing_figure(mixing).axes
+    panels: Any = mixing_figure(mixing).axes
+    left, right = panels
     drawn = {str(line.get_label()).removeprefix("_"): line for line in left.get_lines()}
     assert {text.get_text() for text in left.texts} == {names[variant] for variant in drawn}
     for text in left.texts:

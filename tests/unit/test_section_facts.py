@@ -10,17 +10,18 @@ import pytest
 
 from attentionology.analyses.ablation.report import ablation_section, conclusion, heads_table, relations_table
 from attentionology.analyses.clusters.report import clusters_section, neighbors_table
-from attentionology.analyses.coreference.columns import ENSEMBLES as ENSEMBLES_OF_MENTIONS
+from attentionology.analyses.coreference.ensembles import ENSEMBLES as ENSEMBLES_OF_MENTIONS
 from attentionology.analyses.coreference.section import coreference_section
 from attentionology.analyses.coreference.shown_tables import best_table as best_of_mentions
-from attentionology.analyses.dependency.columns import ENSEMBLES, RULES, TREES, TREES_BEST
+from attentionology.analyses.dependency.columns import RULES
+from attentionology.analyses.dependency.ensembles import ENSEMBLES
 from attentionology.analyses.dependency.section import (
     DependencyResults,
     against_tags,
     best_table,
     dependency_section,
 )
-from attentionology.analyses.dependency.spanning_tables import SpanningTrees
+from attentionology.analyses.dependency.spanning_tables import TREES, TREES_BEST, SpanningTrees
 from attentionology.analyses.norms.report import norms_section
 from attentionology.analyses.norms.shown_tables import _relations as table_of_relations
 from attentionology.analyses.surface.report import explored_surface, sinks, surface_section

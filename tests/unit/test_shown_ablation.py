@@ -218,7 +218,7 @@ def test_relations_have_the_numbers_of_their_effect() -> None:
     assert [(row["effect"], row["relation"]) for row in found] == [
         (effect, relation) for effect in ("cosine", "loss") for relation in ("obj", "det")
     ]
-    by_place = cells.set_index(["group", "layer", "head"])
+    by_place: Any = cells.set_index(["group", "layer", "head"])
     for row, rank in zip(found, (2, 1) * 2, strict=True):
         effect = str(row["effect"])
         own = by_place.loc[(row["relation"], row["layer"], row["head"])]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from attentionology import analyze
@@ -40,7 +42,7 @@ def test_of_causal_models_it_is_said_what_a_token_sees_and_what_an_input_begins_
 @pytest.mark.parametrize("raised", ["position", "target", "broad"])
 def test_each_threshold_is_that_of_its_labels(raised):
     """With one threshold at 1, only its labels are missing; with the others at 0, every head has theirs."""
-    options = {f"{name}_threshold": float(name == raised) for name in ("position", "target", "broad")}
+    options: Any = {f"{name}_threshold": float(name == raised) for name in ("position", "target", "broad")}
     labels = {
         "position": {"next", "previous", "self"},
         "target": {"first-special", "last-special", "punctuation"},
