@@ -11,7 +11,7 @@ from attentionology.analyses.coreference.shown_tables import CoreferenceResults
 from attentionology.analyses.dependency.picks import PICKS
 from attentionology.analyses.shared.failures import FailureTables
 from tests.documents import counted_mentions
-from tests.unit.test_shown_dependency import made_up, said_of
+from tests.unit.test_dependency_words import made_up, said_of
 
 OF_WORDS = {
     "punctuation": "a punctuation mark",
