@@ -26,7 +26,7 @@ from ..engine.preparing import Job
 from ..engine.results import Part
 from ..engine.run import Run
 from ..reports.run_folder import RunFolder
-from ..reports.streams import WIDE, OutputError, delivered, say, say_json
+from ..reports.streams import WIDE, delivered, say, say_json
 from ..reports.table import Terminal
 from ..reports.tables import to_json
 
@@ -48,12 +48,15 @@ def run_job(
     if long_run.share is not None:
         say(count_share(job, long_run).described(long_run.parts))
         return False
+    printed = False
 
     def show(run: Run) -> None:
         """Print the tables, before the figures are drawn."""
+        nonlocal printed
         if not output.json:
-            with suppress(OutputError):  # what is printed at the end raises it again, when the results are written
+            with suppress(Exception):  # they are printed again at the end, so errors come when the results are written
                 print_results({}, tables_of(run), (), as_json=False)
+                printed = True
 
     shown_options = {"overwrite": output.overwrite, "json": output.json, **long_run.described()}
     run = execute(
@@ -65,7 +68,7 @@ def run_job(
         shown_options=shown_options,
         show=show,
     )
-    print_run(run, out, (), as_json=output.json)
+    print_run(run, out, () if printed else tables_of(run), as_json=output.json)
     return True
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine import run
-from attentionology.engine.results import sections_of
+from attentionology.engine.results import Part, sections_of
 from attentionology.scripts.cli import main
 from tests import tiny
 from tests.programs import UNREAD
@@ -66,6 +66,13 @@ def test_tables_are_printed_before_the_figures_are_drawn(inputs, monkeypatch, ca
     after = capsys.readouterr().out
     assert [text.count("Best attention head per relation") for text in (*before, after)] == [1, 0]
     assert "Report:" in after
+
+
+def test_an_error_in_what_is_printed_keeps_the_results(inputs, monkeypatch, tmp_path):
+    monkeypatch.setattr(Part, "show", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        main([*inputs["analyze"], "--out", str(tmp_path / "out")])
+    assert (tmp_path / "out" / "run.json").is_file()
 
 
 @pytest.mark.slow
