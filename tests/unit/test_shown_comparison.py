@@ -363,6 +363,18 @@ def test_the_page_says_what_is_tested(tmp_path):
     assert "chosen by norm" not in pages[60]
 
 
+def test_the_page_counts_tested_groups_and_the_significant_ones_of_them(tmp_path):
+    every = shares(60, groups=5, equal=3).differences
+    untested = [replace(row, p_holm=float("nan"), reason="n is 49") for row in shares(60, groups=7).differences[5:]]
+    unclear = [replace(row, difference=0.01, p=0.5, p_holm=0.5) for row in every[2:]]
+    below = replace(every[0], difference=-0.2)
+    contrast = replace(shares(60), differences=(below, every[1], *unclear, *untested))
+    section = comparison_section(Comparison((contrast,), 50), name="c", title="C")
+    write_report(tmp_path, run=RUN, sections=[section])
+    text = " ".join((tmp_path / "report.html").read_text(encoding="utf-8").split())
+    assert "Of 5 tested groups, 2 differ significantly" in text
+
+
 @pytest.mark.parametrize(
     ("unit", "values"), [("%", ["80.0 − 60.0", "50.0 − 55.0"]), ("nats", ["0.800 − 0.600", "0.500 − 0.550"])]
 )
