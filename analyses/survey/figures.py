@@ -162,7 +162,7 @@ def transfer_figure(survey: Survey) -> Figure | None:
         figure.colorbar(image, ax=grid, label="loss (percentage points)")
     if len(all_models_and_maps) > _MOST_ROWS:
         title = f"The first {_MOST_ROWS} of {len(all_models_and_maps):,} models and kinds of maps; all are in the table"
-        figure.suptitle(wrapped(title, figure.get_figwidth()), x=0.01, ha="left")
+        finish(figure, grid[0, 0], title)
     return figure
 
 
