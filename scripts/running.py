@@ -58,16 +58,8 @@ def run_job(
                 print_results({}, tables_of(run), (), as_json=False)
                 printed = True
 
-    shown_options = {"overwrite": output.overwrite, "json": output.json, **long_run.described()}
-    run = execute(
-        job,
-        part_options=long_run,
-        out=out,
-        overwrite=output.overwrite,
-        command=command,
-        shown_options=shown_options,
-        show=show,
-    )
+    counting = functools.partial(execute, part_options=long_run, show=show)
+    run = run_of(counting, job, default, output, command, **long_run.described())
     print_run(run, out, () if printed else tables_of(run), as_json=output.json)
     return True
 
@@ -76,10 +68,17 @@ def run_command(
     execute: Callable[..., Run], options: object, default: Path, output: OutputOptions, command: str
 ) -> None:
     """Run what options ask for with ``execute``, and print the results."""
+    run = run_of(execute, options, default, output, command)
+    print_run(run, output.out or default, tables_of(run), as_json=output.json)
+
+
+def run_of(
+    execute: Callable[..., Run], options: object, default: Path, output: OutputOptions, command: str, **shown: Any
+) -> Run:
+    """Run what options ask for with ``execute``, whose record shows the options of the output and some others."""
+    shown_options = {"overwrite": output.overwrite, "json": output.json, **shown}
     out = output.out or default
-    shown_options = {"overwrite": output.overwrite, "json": output.json}
-    run = execute(options, out=out, overwrite=output.overwrite, command=command, shown_options=shown_options)
-    print_run(run, out, tables_of(run), as_json=output.json)
+    return execute(options, out=out, overwrite=output.overwrite, command=command, shown_options=shown_options)
 
 
 def print_run(run: Run, out: Path, tables: Sequence[Show], *, as_json: bool) -> None:
