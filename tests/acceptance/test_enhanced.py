@@ -62,4 +62,4 @@ def test_a_survey_counts_enhanced_dependencies_where_there_are_any(model, data_f
     assert (left_out["treebank"], left_out["roots"]) == ("en_ewt-dev", roots)
     said = " ".join((capsys.readouterr().out + (tmp_path / "out" / "report.html").read_text()).split())
     assert f"{roots} heads that are the root" in said
-    assert f"on en_ewt-dev, {roots} and {left_out['empty_nodes']}." in said
+    assert f"on en_ewt-dev, {roots} (root) and {left_out['empty_nodes']} (empty node)." in said
