@@ -218,11 +218,11 @@ def explored_clusters(results: ClusterResults, kind: str) -> Contribution:
         str(head): tuple(row.drop(head).sort_values(kind="stable").index[:5]) for head, row in distances.iterrows()
     }
     facts = {}
-    for head, cluster in zip(names_of(embedding), embedding["cluster"], strict=True):
-        text = names[int(cluster)]
+    for head, row in zip(names_of(embedding), rows_of(embedding), strict=True):
+        text = names[int(row["cluster"])]
         if nearest[head]:
-            closest = nearest[head][0]
-            text += f"; nearest head {closest}, divergence {distances.loc[head, closest]:.3f} nats"
+            closest = f"nearest head {row['nearest']}" if row["nearest"] else "several heads are equally near"
+            text += f"; {closest}, divergence {row['nearest_distance']:.3f} nats"
         facts[head] = (Fact("cluster", text, measure.id),)
     return Contribution((measure,), _findings(results, measure), facts=facts, nearest=nearest)
 

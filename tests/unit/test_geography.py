@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,8 +11,10 @@ from sklearn.manifold import MDS
 from sklearn.metrics import silhouette_score
 
 from attentionology.analyses.clusters.geography import geography
+from attentionology.analyses.clusters.report import explored_clusters
 from attentionology.analyses.surface.labels import best_relations, label_heads
 from attentionology.analyses.surface.statistics import STATISTICS
+from tests.unit.test_surface_reports import results
 
 
 def square(points: np.ndarray, names: list[str]) -> pd.DataFrame:
@@ -156,3 +160,17 @@ def test_a_label_needs_more_than_its_threshold():
     for label, (statistic, border) in labels.items():
         labelled = label_heads(pd.DataFrame({**columns, statistic: [border, border + 1e-9]}))
         assert labelled["label"].tolist() == ["other", label]
+
+
+def test_the_card_of_a_head_says_whether_several_heads_are_equally_near():
+    clusters = results("bert")[1]
+    distances = clusters.distances.per_row.copy()
+    distances.loc[:, :] = 0.5 * (1 - np.eye(len(distances)))
+    distances.loc["1-1", "1-2"] = distances.loc["1-2", "1-1"] = 0.25
+    alike = replace(
+        clusters, distances=clusters.distances._replace(per_row=distances), geography=geography(distances, clusters=1)
+    )
+    texts = {head: fact.text.partition("; ")[2] for head, (fact,) in explored_clusters(alike, "weight").facts.items()}
+    assert texts.pop("1-1") == "nearest head 1-2, divergence 0.250 nats"
+    assert texts.pop("1-2") == "nearest head 1-1, divergence 0.250 nats"
+    assert set(texts.values()) == {"several heads are equally near, divergence 0.500 nats"}
