@@ -99,7 +99,8 @@ def _together(rows: Sequence[Mapping[str, Any]], results: CoreferenceResults, ki
         return
     ensembles = rows_of(results.ensembles)
     better = sorted(filter(finds_more, ensembles), key=lambda row: -row["gain"])
-    counted = f"{len(ensembles)} rows of the table of ensembles ({', '.join(_type(row) for row in ensembles)})"
+    rows_word = "row" if len(ensembles) == 1 else "rows"
+    counted = f"{len(ensembles)} {rows_word} of the table of ensembles ({', '.join(_type(row) for row in ensembles)})"
     if better:
         gains = "; ".join(found_together(_type(row), row) for row in better)
         text = (

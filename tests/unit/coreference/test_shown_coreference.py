@@ -329,7 +329,7 @@ def test_the_finding_about_ensembles_begins_with_the_largest_gain(counted):
     assert found[1] == leads_to(rows[-1])
     assert said(table[:1]) == [
         (
-            "In none of 1 rows of the table of ensembles (all mentions), averaged maps of several heads clearly find "
+            "In none of 1 row of the table of ensembles (all mentions), averaged maps of several heads clearly find "
             "more antecedents than one head on documents that did not choose them.",
             leads_to(rows[0]),
         )
