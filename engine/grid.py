@@ -12,7 +12,7 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -173,8 +173,10 @@ def shown_grid(table: pd.DataFrame, varied: Sequence[str], over: pd.DataFrame | 
     They have the first numbers of each cell; the CSV files have all of them. ``table`` is that of `run_grid`, ``over``
     that of `spread`, and ``name`` the option that `spread` is over.
     """
-    numbers = _numeric(table, varied)[:_SHOWN]
-    tables = [_shown("grid", "Cells of the grid", table, varied, numbers, number)]
+    all_numbers = _numeric(table, varied)
+    numbers = all_numbers[:_SHOWN]
+    cells = _shown("grid", "Cells of the grid", table, varied, numbers, number)
+    tables = [replace(cells, notes=_notes(len(all_numbers)) if (table["status"] == DONE).any() else ())]
     if over is not None:
         other_options = [option for option in varied if option != name]
         # `over` has a row for each quantity; people read a row for all quantities of the same other options.
@@ -191,6 +193,16 @@ def shown_grid(table: pd.DataFrame, varied: Sequence[str], over: pd.DataFrame | 
         title = f"Means ± standard deviations over {name}"
         tables.append(_shown(f"grid_over_{name}", title, means, [*other_options, "n"], numbers, str))
     return tables
+
+
+def _notes(numbers: int) -> tuple[str, ...]:
+    """Say what the table of cells leaves out, if a cell has so many numbers."""
+    if not numbers:
+        return (
+            "A grid has no numbers of these analyses: there is none that says how good a run is. Their tables are in "
+            "the folders of the cells; attentionology compare tests how two of them differ.",
+        )
+    return (f"The first {_SHOWN} of {numbers:,} numbers; grid.csv has all.",) if numbers > _SHOWN else ()
 
 
 def _shown(

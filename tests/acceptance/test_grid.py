@@ -118,6 +118,19 @@ def test_people_read_the_first_numbers_of_cells_and_of_how_many_their_means_are(
          "tau loo": "1.500 ± –", "exact_jsd": "2.500 ± –"},
     ]  # fmt: skip
     assert means.title == "Means ± standard deviations over data"
+    assert (shown.notes, means.notes) == (("The first 5 of 6 numbers; grid.csv has all.",), ())
+
+
+def test_people_read_why_a_table_of_cells_has_no_numbers():
+    """Analyses such as surface have no score. A grid whose cells all failed has no numbers for another reason."""
+    table = pd.DataFrame({"limit": ["1", "2"], "status": ["done", "too short"], "folder": ["f", "g"]})
+    for number, notes in ((None, 1), (0.5, 0)):
+        (shown,) = shown_grid(table if number is None else table.assign(accuracy=number), ["limit"], None, "")
+        assert [note.startswith("A grid has no numbers of these analyses: ") for note in shown.notes] == [True] * notes
+    (failed,) = shown_grid(table.assign(status="too short"), ["limit"], None, "")
+    assert failed.notes == ()
+    of, over = shown_grid(table, ["limit"], spread(table, ["limit"], "limit"), "limit")
+    assert (len(of.notes), on_page(over)) == (1, [])
 
 
 def test_the_numbers_of_a_run_are_those_of_its_tables(tmp_path):
