@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -26,12 +27,13 @@ from attentionology.analyses.norms.report import norms_section
 from attentionology.analyses.norms.shown_tables import _relations as table_of_relations
 from attentionology.analyses.surface.report import explored_surface, sinks, surface_section
 from attentionology.analyses.surface.shown_tables import layers_table
-from attentionology.reports.page import Section
+from attentionology.reports.page import Section, write_report
 from tests.maps import counted_words
 from tests.shown_tables import on_page, percent
 from tests.unit.coreference.test_shown_coreference import MIN_COUNT
 from tests.unit.coreference.test_shown_coreference import results as mentions  # noqa: F401  # a fixture
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
+from tests.unit.test_reports import RUN
 from tests.unit.test_sections import rendered
 from tests.unit.test_shown_ablation import results as ablation_results
 from tests.unit.test_surface_reports import OPTIONS
@@ -235,3 +237,15 @@ def test_ablation() -> None:
     assert "on 9 words or masked pieces. The band" in text
     assert relations_table(results).notes == (conclusion(results), "a note")
     assert heads_table(results).notes == ("a note",)
+
+
+def test_the_page_of_one_sentence_says_one_sentence(tmp_path):
+    changed: Any = copy.deepcopy(RUN)
+    changed["corpus"]["files"][0] |= {"sentences": 1, "words": 1}
+    changed["corpus"]["counts"]["sentences"] = 1
+    changed["sentences"] |= {"read": 1, "skipped": []}
+    write_report(tmp_path, run=changed, sections=[])
+    page = " ".join((tmp_path / "report.html").read_text().split())
+    assert '<p class="facts">1 sentence of a.conllu ·' in page
+    assert "<p>1 of 1 sentence was read. None was skipped.</p>" in page
+    assert "x/a.conllu: 1 sentence, 1 word " in page
