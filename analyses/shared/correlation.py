@@ -20,8 +20,11 @@ CORRELATIONS: tuple[Correlation, ...] = get_args(Correlation)
 def correlation(
     measure: Correlation, x: npt.NDArray[Any], y: npt.NDArray[Any], *, fewest: int = FEWEST_POINTS
 ) -> float:
-    """Return Spearman's ρ or Pearson's r; NaN for fewer points than ``fewest``, or where one side does not vary."""
-    if len(x) < fewest or np.ptp(x) == 0 or np.ptp(y) == 0:
+    """Return Spearman's ρ or Pearson's r; NaN for fewer points than ``fewest``, or where one side does not vary.
+
+    If a value is NaN, so is the correlation.
+    """
+    if len(x) < fewest or not (np.ptp(x) > 0 and np.ptp(y) > 0):  # SciPy before 1.14 refuses NaN
         return float("nan")
     # SciPy is not annotated, and the result that type checkers infer lacks the attribute.
     found: Any = stats.spearmanr(x, y) if measure == "spearman" else stats.pearsonr(x, y)
