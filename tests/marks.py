@@ -16,7 +16,7 @@ from typing import Any
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.collections import Collection, LineCollection, PathCollection
+from matplotlib.collections import Collection, LineCollection, PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
@@ -122,8 +122,10 @@ def _mark(artist: Artist) -> Iterator[Mark]:
         shades: Any = artist.get_edgecolor() if isinstance(artist, LineCollection) else artist.get_facecolor()
         colors = {_color(shade) for shade in shades} if artist.get_array() is None else {artist.get_cmap().name}
         corners: Any = artist.get_paths()[0].vertices if isinstance(artist, PathCollection) else ()
+        # Since Matplotlib 3.10, what lies between two lines has a class of its own.
+        kind = "PolyCollection" if isinstance(artist, PolyCollection) else type(artist).__name__
         for color in colors:
-            yield type(artist).__name__, label, color, "", str(len(corners) or ""), ""
+            yield kind, label, color, "", str(len(corners) or ""), ""
     elif isinstance(artist, Legend):
         return
     elif isinstance(artist, Patch):
