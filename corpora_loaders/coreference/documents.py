@@ -140,13 +140,13 @@ class Documents(Corpus):
             *(f"Heads of mentions: {rule}." for rule in sorted(facts.head_rules)),
             *(f"Types of mentions: {rule}." for rule in sorted(facts.type_rules)),
         ]
-        if winobias := sum(size for family, size in facts.families.items() if family.startswith("WinoBias")):
-            unpaired = sum(size == 1 for size in facts.families.values())
+        if winobias := [size for family, size in facts.families.items() if family.startswith("WinoBias")]:
+            unpaired = winobias.count(1)
             remarks += [
-                f"Of {winobias:,} documents of WinoBias only the right occupation is marked; the other was found "
+                f"Of {sum(winobias):,} documents of WinoBias only the right occupation is marked; the other was found "
                 "by the paper's list of forty.",
                 f"Sentences of WinoBias that differ in the pronoun alone are sampled and held out together: "
-                f"{len(facts.families) - unpaired:,} pairs; {unpaired:,} sentences have no counterpart.",
+                f"{len(winobias) - unpaired:,} pairs; {unpaired:,} sentences have no counterpart.",
             ]
         remark_of = {
             "mentions_zero": "Mentions on empty nodes, without words: {}.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from attentionology.corpora_loaders.coreference import load_documents
 from attentionology.corpora_loaders.coreference.building import Brackets
 from attentionology.corpora_loaders.coreference.document import Account
 from tests.corpora import empty, word
+from tests.documents import corpus, document
 
 HEADER = "# newdoc id = {doc}\n# global.Entity = eid-etype-head-other\n"
 
@@ -113,6 +115,39 @@ def test_split_antecedents_and_bridges_are_counted(load):
     )
     counts = load(content).counts()
     assert (counts["split_antecedents"], counts["bridges"], counts["mentions"]) == (1, 1, 3)
+
+
+def test_remarks_count_what_was_read_and_what_was_not_used():
+    many = document(
+        "a",
+        ["Ann saw Bob", "and she waved to him", "then Ann left"],
+        [(0, 1, "ann"), (2, 3, "bob"), (4, 5, "ann"), (7, 8, "bob"), (9, 10, "ann"), (1, 4, "it"), (6, 10, "x")],
+    )
+    accounted = Account(faults=5, repeated=6, split_antecedents=7, bridges=1234)
+    read = replace(corpus(many, document("b", ["so what"], [(1, 2, "y")])), account=accounted, renamed=9)
+    first, *rest = read.remarks()
+    assert first == "8 mentions of 5 entities in 2 documents; 2 entities are mentioned more than once."
+    assert [remark for remark in rest if not remark.startswith(("Heads of", "Types of"))] == [
+        "Mentions that go beyond a sentence: 2.",
+        "Mentions marked twice, counted once: 6.",
+        "Malformed brackets, ignored: 5.",
+        "Mentions with split antecedents, a link that is not used: 7.",
+        "Bridging links, not used: 1,234.",
+        "Document ids that occurred before, to which a number was appended: 9.",
+    ]
+
+
+def test_pairs_of_winobias_are_counted_without_documents_of_other_families():
+    families = ("WinoBias: a", "WinoBias: a", "WinoBias: b", "WinoBias: c", "WinoBias: c", "WinoBias: d", "", "other")
+    near_copies = [replace(document("d", ["so what"], []), family=family) for family in families]
+    remarks = [remark for remark in corpus(*near_copies).remarks() if "WinoBias" in remark]
+    assert remarks == [
+        "Of 6 documents of WinoBias only the right occupation is marked; the other was found by the paper's list of "
+        "forty.",
+        "Sentences of WinoBias that differ in the pronoun alone are sampled and held out together: 2 pairs; 2 "
+        "sentences have no counterpart.",
+    ]
+    assert not any("WinoBias" in remark for remark in corpus(*near_copies[-2:]).remarks())
 
 
 def test_text_before_the_first_document_is_one(load):
