@@ -70,6 +70,20 @@ def test_segments_hold_the_whole_text(family, text):
     assert len({s.id for s in segments.sentences}) == len(segments)
 
 
+def test_remarks_are_about_all_segments_also_if_some_are_sampled(text_of):
+    text = text_of("the and the was the and the\n\nthe man\nthe dog saw\n")
+    every, some = (make_segments(tiny.encoder(), text, count, max_length=7) for count in (None, 2))
+    assert [len(every), len(some)] == [4, 2]
+    halves = "No paragraph ends within 3 of the 4, so they were divided in the middle."
+    left_over = "Pieces at the end of documents that were too few for a segment: 1."
+    given = "16 pieces of 2 documents give 4 segments"
+    assert every.remarks() == [f"{given}.", halves, left_over]
+    assert some.remarks() == [f"{given}, of which 2 were sampled at random.", halves, left_over]
+    counts = [some.counts()[name] for name in ("sentences", "segments_made", "segments_halved", "text_documents")]
+    assert counts == [2, 4, 3, 2]
+    assert (some.counts()["text_pieces"], some.counts()["text_pieces_left_over"]) == (16, 1)
+
+
 def test_the_cut_is_a_paragraph_end_where_there_is_one(text_of):
     (segment,) = make_segments(tiny.encoder(), text_of("the and\nthe was\n"), max_length=32).sentences
     assert segment.pieces.tokens == ["[CLS]", "the", "and", "[SEP]", "the", "was", "[SEP]"]
@@ -214,7 +228,11 @@ def test_the_beginning_of_each_document_in_whole_words(encoder):
         assert pieces_of(encoder, words[: len(window)]) <= 50 < pieces_of(encoder, words[: len(window) + 1])
     assert windows.cut == 10
     assert windows.words_left_out == sum(len(d.words) for d in docs.documents) - sum(map(len, windows))
-    assert windows.remarks()[0].startswith("Read of each document: the first 50 pieces. 10 documents are longer;")
+    said = f"10 documents are longer; {windows.words_left_out:,} of their words were not read."
+    assert windows.remarks()[0] == f"Read of each document: the first 50 pieces. {said}"
+    counts = windows.counts()
+    assert (counts["documents_cut"], counts["words_left_out"]) == (10, windows.words_left_out)
+    assert (counts["sentences"], counts["document_sentences"], counts["words"]) == (10, 157, 2809)
 
 
 @given(st.integers(4, 62), st.integers(1, 60))

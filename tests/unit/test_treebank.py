@@ -52,8 +52,11 @@ def test_counts(write):
 def test_several_roots_and_missing_relations_are_remarked(write):
     usual = load_treebank(write(CATS + sentence("so _ _", "yes 0 root")))
     assert usual.remarks() == ["Empty nodes, not part of the text: 0."]
-    unusual = load_treebank(write(CATS + sentence("so 3 _", "then 0 root", "yes 0 root", "no 3 _", "well _ _") + DOGS))
-    assert (unusual.counts()["words_without_relation"], unusual.counts()["sentences_with_several_roots"]) == (2, 1)
+    several = sentence("so 3 _", "then 0 root", "yes 0 root", "no 3 _", "well _ _")
+    unusual = load_treebank(write(CATS + several + sentence("without _ _", "trees _ _") + DOGS))
+    counts = unusual.counts()
+    assert (counts["words_without_relation"], counts["sentences_with_several_roots"]) == (2, 1)
+    assert counts["sentences_without_single_root"] == 2  # one of them has none, which is not remarked
     assert unusual.remarks()[1:] == [
         "Words with a head whose relation is _, counted as a relation of this name: 2.",
         "Sentences with several roots: 1.",
