@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.known_answers import sample
+from attentionology.analyses.known_answers.independent import independent_checks
 from attentionology.analyses.known_answers.sample import SampleAnswers, compared, digest_of_counts, known_answers
 from attentionology.engine.known_answers import check_setting
 
@@ -40,6 +42,16 @@ def test_tampered_digest_fails_alone_and_is_named():
     assert (line.name, line.found) == ("counts: cells", f"sha256 {KNOWN.counts['cells'][:12]} instead of 000000000000")
 
 
+def test_numbers_that_differ_are_counted_among_those_of_their_analysis():
+    numbers = {"surface, a": 50.0, "surface, b": 20.0, "surface, c": 10.0, "norms, b": 1.5}
+    known = SampleAnswers({}, numbers, dict.fromkeys(numbers, 0.1))
+    found = replace(known, numbers={**numbers, "surface, b": 20.2, "surface, c": 11.0})
+    assert [(check.name, check.passed, check.found) for check in compared(found, known)] == [
+        ("numbers: surface", False, "2 of 3 differ, such as surface, b: 20.2 instead of 20.0"),
+        ("numbers: norms", True, "1 equal to the printed digits"),
+    ]
+
+
 @pytest.mark.parametrize(("value", "expected"), [(50.049, []), (49.951, []), (50.051, ["numbers: surface"])])
 def test_real_numbers_may_differ_by_half_a_printed_digit(value, expected):
     assert failed(replace(KNOWN, numbers={**KNOWN.numbers, "surface, a": value})) == expected
@@ -54,6 +66,42 @@ def test_shipped_file_covers_all_analyses_and_has_no_odd_numbers(tmp_path):
     assert all(len(digest) == 64 for digest in known.counts.values())
     sample.write_answers(known, tmp_path / "copy.json")
     assert json.loads((tmp_path / "copy.json").read_text("utf-8")) == json.loads(sample.FILE.read_text("utf-8"))
+
+
+def test_independent_numbers_stand_beside_those_of_the_same_maps():
+    """Relations that are no totals have no independent number, and nothing is passed or failed."""
+    relations = ["all", "all-nopunct", "all-nopunct-noroot", "obj"]
+    values = {"weight": ([0.41, 0.42, 0.43, 0.9], [0.08, 0.09, 0.1, 0.3]), "norm": ([0.51, 0.52, 0.53, 0.9], [0.2] * 4)}
+    results = {
+        ("dependency", kind): SimpleNamespace(
+            best=pd.DataFrame({"relation": relations, "heldout_accuracy": of_model, "control_accuracy": of_copy})
+        )
+        for kind, (of_model, of_copy) in values.items()
+    }
+    checks = list(independent_checks(results))
+    assert [(check.name, check.found) for check in checks[:3]] == [
+        (
+            "best single head, held-out, attention weights",
+            "independent 41.9; here all 41.0, all-nopunct 42.0, all-nopunct-noroot 43.0",
+        ),
+        (
+            "best single head, held-out, norms ‖αf(x)‖",
+            "independent 43.4; here all 51.0, all-nopunct 52.0, all-nopunct-noroot 53.0",
+        ),
+        (
+            "best single head, random weights",
+            "independent 9.0; here all 8.0, all-nopunct 9.0, all-nopunct-noroot 10.0",
+        ),
+    ]
+    probe = (
+        "run: attentionology probe --model google-bert/bert-base-uncased --train ud:en_ewt:train --test ud:en_ewt:dev "
+        "--map {} --probe attention"
+    )
+    assert [(check.name, check.found) for check in checks[3:]] == [
+        ("probe of attention weights, UAS", f"independent 61.4; here {probe.format('weight')}"),
+        ("probe of norms, UAS", f"independent 62.1; here {probe.format('norm')}"),
+    ]
+    assert {check.passed for check in checks} == {None}
 
 
 @pytest.mark.parametrize(
