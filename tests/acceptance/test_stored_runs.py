@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from attentionology import OptionError, merge_runs
+from attentionology.analyses.shared.record import warnings_of
 from attentionology.engine.merging import merged_states
 from attentionology.engine.states import read_states
 from attentionology.scripts.cli import main
@@ -180,6 +181,23 @@ def test_the_record_of_a_merged_run_has_those_of_all_runs(folder, small, other, 
         assert seconds == pytest.approx(sum(record["seconds"].get(name, 0) for record in records), abs=1e-9)
     assert "count parts" in run.record["seconds"]
     assert again.record["merged"][0]["merged"] == run.record["merged"]
+
+
+@pytest.mark.parametrize(("unknown", "said"), [(20, ["10 %"]), (10, [])])
+def test_a_merged_run_says_what_all_runs_read_together(small, other, unknown, said):
+    """Half of the words were read by each run. At most 5 % of unknown words are no reason for a warning."""
+    kept, states = "A warning of another kind.", [read_states(path) for path in (small, other)]
+    for run, n_unknown in zip(states, (0, unknown), strict=True):
+        run.record["sentences"] |= {"words": 100, "unknown_words": n_unknown}
+        run.record["warnings"] = [*warnings_of(run.record["sentences"]), kept]
+        run.record["corpus"]["remarks"] = ["The same.", f"{n_unknown} of these."]
+    assert len(states[1].record["warnings"]) == 2
+    merged = merged_states(states, ["first", "second"])
+    *of_words, last = merged.record["warnings"]
+    assert [warning.partition(" of the words")[0] for warning in of_words] == said
+    assert last == kept
+    assert merged.titles == (states[0].titles[0], "a.conllu, b.conllu")
+    assert merged.record["corpus"]["remarks"] == ["The same.", "0 of these.", f"{unknown} of these."]
 
 
 def test_a_merged_table_has_the_columns_of_the_last_run(small, other):
