@@ -119,6 +119,8 @@ def test_people_read_the_first_numbers_of_cells_and_of_how_many_their_means_are(
     ]  # fmt: skip
     assert means.title == "Means ± standard deviations over data"
     assert (shown.notes, means.notes) == (("The first 5 of 6 numbers; grid.csv has all.",), ())
+    (five,) = shown_grid(table.drop(columns="sixth"), ["encoder", "data"], None, "")
+    assert five.notes == ()
 
 
 def test_people_read_why_a_table_of_cells_has_no_numbers():

@@ -26,6 +26,7 @@ RECORD: Any = {
     "model": {"name": "org/model", "revision": "abc123", "layers": 6, "heads": 12, "weights_sha256": "f" * 64},
     "corpus": {
         "unit": "sentences",
+        "counts": {"sentences": 1236, "words": 60000},  # with those that were left out
         "files": [
             {"name": "a.conllu", "sha256": "1" * 64, "source": {"name": "ud:en_ewt:dev", "release": "2.16"}},
             {"name": "mine.conllu", "sha256": "2" * 64, "source": {}},

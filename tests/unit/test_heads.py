@@ -11,6 +11,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
+from attentionology.engine.shown import Shown
 from attentionology.extractors import DIRECTIONS
 from attentionology.reports.drawing import BLUE, GREY, ORANGE
 from attentionology.reports.heads import LAYOUTS, HeadView, Layout, as_text, draw, draw_into
@@ -223,6 +224,17 @@ def test_without_special_tokens_values_stay():
     assert view.gold == (1, 2, 3, -1)
     assert view.guesses == (2, 2, 3, 2)
     assert [view.is_right(row) for row in range(4)] == [False, True, True, None]
+
+
+def test_text_table_and_figure_leave_out_the_same_special_tokens():
+    shown = Shown(((VIEW,),), "lines", "m", special=False)
+    assert [line[2:8].strip() for line in shown.text().splitlines()[1:]] == ["The", "old", "dog", "barks"]
+    assert list(dict.fromkeys(shown.table()["to_word"])) == ["The", "old", "dog", "barks"]
+    [axes] = shown.figure().axes
+    assert {text.get_text() for text in axes.texts} & set(WORDS) == {"The", "old", "dog", "barks"}
+    alone = Figure().subplots()
+    shown.draw(alone)
+    assert {text.get_text() for text in alone.texts} & set(WORDS) == {"The", "old", "dog", "barks"}
 
 
 def test_the_heads_of_words_that_were_left_out_are_unknown():

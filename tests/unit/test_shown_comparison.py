@@ -189,6 +189,15 @@ def test_a_finding_names_two_of_several_differences_and_says_that_there_are_more
         assert named.endswith(f"]){ending}")
 
 
+@pytest.mark.parametrize("choice", ["3-9 dep->head", ""])
+def test_totals_alone_are_no_finding(choice):
+    found = shares(60, choice=choice)
+    rows = (replace(row, group=name) for row, name in zip(found.differences, ("all", "all-nopunct"), strict=True))
+    totals = replace(found, differences=tuple(rows))
+    assert len(totals.tested) == 2
+    assert [len(comparison_findings(Comparison((each,), 50))) for each in (found, totals)] == [1, 0]
+
+
 def test_heads_lead_to_the_report_of_their_run_where_there_is_one():
     table = contrast_table(compared("%"), reports={"one": "../a/report.html"})
     links = re.findall(r'<a href="([^"]*)"><span>([^<]*)</span>', str(table))
