@@ -150,9 +150,12 @@ def test_differences_and_what_failed_are_shown():
     assert failed == [{"model": "a", "treebank": "few", "map": "norm", "reason": "too <long>"}]
 
 
-@pytest.mark.parametrize(("models", "sides"), [(("a", "b"), ("1", "0")), (("b", "a"), ("0", "1"))])
-def test_significant_differences_are_counted_by_their_sign(models, sides):
-    counted = on_page(contrasts_table(surveyed(models=models, scale=0.01)))
+@pytest.mark.parametrize(
+    ("models", "scale", "sides"),
+    [("ab", 0.01, ("1", "0")), ("ba", 0.01, ("0", "1")), ("ab", 0.3, ("0", "0")), ("ba", 0.3, ("0", "0"))],
+)
+def test_significant_differences_are_counted_by_their_sign(models, scale, sides):
+    counted = on_page(contrasts_table(surveyed(models=models, scale=scale)))
     assert [(row["above 0"], row["below 0"]) for row in counted if row["treebank"] == "many"] == [sides]
 
 
