@@ -73,7 +73,7 @@ def test_shares_of_all_cells_are_the_survey(grid, tmp_path, monkeypatch, capsys)
 
 def test_a_dry_run_names_models_that_cannot_be_used(grid, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
-    given = ["--treebanks", grid / "second.conllu", "--dry-run", "--workers", 2]
+    given = ["--treebanks", grid / "second.conllu", grid / "broken.conllu", "--dry-run", "--workers", 2]
     assert main(["survey", "--models", *map(str, [grid / "model-a", tmp_path / "empty", *given])]) == 0
     lines = capsys.readouterr().out.splitlines()
     usable = next(line for line in lines if line.startswith(f"{grid / 'model-a'}"))
@@ -81,7 +81,9 @@ def test_a_dry_run_names_models_that_cannot_be_used(grid, tmp_path, capsys):
     assert "of counts on disk" in usable
     failing = next(line for line in lines if line.startswith(f"{tmp_path / 'empty'}"))
     assert "of weights" not in failing
-    assert "Cells that would fail: 1" in lines
+    assert "Cells: 4 (2 models × 2 treebanks)" in lines
+    assert "Cells that would fail: 3" in lines
+    assert "Sentences to read: 12" in lines
     assert any(line.startswith("Memory of each of 2 workers: about ") for line in lines)
     assert any(line.startswith("Passes: 1, ") for line in lines)
 

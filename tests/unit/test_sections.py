@@ -359,8 +359,8 @@ COMPARED: dict[str, Any] = {
 SURVEYED: dict[str, Any] = {
     "survey": {
         "models": [
-            {"name": "m1", "revision": "r1", "weights_sha256": "w1"},
-            {"name": "m2", "revision": "", "weights_sha256": ""},
+            {"name": "m1", "revision": "", "weights_sha256": ""},
+            {"name": "m2", "revision": "r2", "weights_sha256": "w2"},
         ],
         "treebanks": [{"name": "t1", "path": "p1", "files": FILES}, {"name": "t2", "path": "p2", "files": []}],
     }
@@ -381,7 +381,7 @@ SURVEYED: dict[str, Any] = {
             "survey.html.j2",
             SURVEYED,
             "m1, m2 on t1, t2",
-            "m1 revision r1 all weights: sha256 w1 m2 not loaded t1 p1 sha256 abc sha256 def t2 p2",
+            "m1 not loaded m2 revision r2 all weights: sha256 w2 t1 p1 sha256 abc sha256 def t2 p2",
         ),
     ],
 )
