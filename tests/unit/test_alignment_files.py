@@ -10,7 +10,7 @@ import pytest
 
 from attentionology.analyses.alignment.scores import LinkCounts, score_links
 from attentionology.corpora_loaders import CorpusError
-from attentionology.corpora_loaders.alignment import Bitext, load_bitext, load_links, write_links
+from attentionology.corpora_loaders.alignment import Bitext, LinkSource, load_bitext, load_links, write_links
 
 PAIRS = [("das Haus", "the house ."), ("ein sehr altes Buch", "an old book"), ("ja", "yes")]
 
@@ -209,6 +209,16 @@ def test_lenient_leaves_out_links_outside_their_pair(tmp_path, bitext, lines, on
     assert tuple(links.counts()[name] for name in ("sure", "possible", "repeated", "outside")) == counts
     for pair, linked in zip(bitext.pairs, links.links, strict=True):
         assert all(0 <= s < len(pair.source) and 0 <= t < len(pair) for s, t in linked.possible)
+
+
+def test_remarks_count_links_that_were_left_out_among_all_of_their_file():
+    gold = LinkSource("gold", "g", "0", "pharaoh", False, sure=2, possible=1000, repeated=30, null_links=4, outside=5)
+    whole = LinkSource("whole", "w", "0", "pharaoh", False, sure=2, possible=3, repeated=4, null_links=0, outside=0)
+    few = LinkSource("few", "f", "0", "pharaoh", False, sure=1, possible=1, repeated=0, null_links=0, outside=1200)
+    assert Bitext((), gold=gold, hypotheses=(whole, few)).remarks() == [
+        "Links of gold (g) that are outside their sentence pairs, left out: 5 of 1,035.",
+        "Links of few (f) that are outside their sentence pairs, left out: 1,200 of 1,201.",
+    ]
 
 
 def test_lenient_still_refuses_a_file_that_is_misread(tmp_path):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from jaxtyping import TypeCheckError
 
-from attentionology.corpora_loaders import Sentence
+from attentionology.analyses.shared.record import describe_reading
+from attentionology.corpora_loaders import Corpus, Sentence
 from attentionology.extractors import ExtractionError, ExtractionLog, ModelError, extract
 from attentionology.extractors.maps import batching as module
 from tests import tiny
@@ -71,6 +74,23 @@ def test_too_long_sentences_are_logged_or_raise():
     assert [(one.sentence.id, one.reason) for one in log.skipped] == [("of 63", "too long: 65 pieces, the limit is 64")]
     with pytest.raises(ExtractionError, match=r"corpus.conllu:63: sentence 'of 63': too long"):
         list(extract(tiny.encoder(), [sentence(63)], too_long="error", log=log))
+
+
+def test_the_record_counts_words_of_the_sentences_that_were_read():
+    first = Sentence("s1", ("the", "man", "犬"), heads=(2, 0, None), relations=("det", "root", ""))
+    long = Sentence("s2", ("the",) * 63, heads=(None,) * 63, relations=("",) * 63, file="corpus.conllu", line=7)
+    corpus, log = Corpus((first, long, replace(first, id="s3", words=("犬", "\u200b", "man")))), ExtractionLog()
+    list(extract(tiny.encoder(), corpus, log=log))
+    assert describe_reading(corpus, log) == {
+        "read": 2,
+        "words": 6,
+        "words_without_head": 2,
+        "unknown_words": 3,
+        "substituted_words": 1,
+        "skipped": [
+            {"id": "s2", "file": "corpus.conllu", "line": 7, "reason": "too long: 65 pieces, the limit is 64"},
+        ],
+    }
 
 
 def test_without_a_log_a_warning_tells_what_was_skipped():

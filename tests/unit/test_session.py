@@ -23,6 +23,7 @@ from attentionology.corpora_loaders import CorpusFile, Sentence, Treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.results import Part
 from tests import tiny
+from tests.documents import corpus, document
 
 DOG = Sentence("s1", ("The", "dog", "barks"), heads=(2, 3, 0), relations=("det", "nsubj", "root"))
 
@@ -137,6 +138,12 @@ def test_a_run_has_its_results_tables_and_figures_by_name(tmp_path):
     single = analyze(encoder, Treebank(corpus.sentences), analyses="dependency", options=options)
     assert single.dependency is single["dependency"] is single["dependency", "weight"]
     assert (single.titles.corpus, written.titles.corpus) == ("3 sentences", "en_sample.conllu")
+
+
+def test_documents_without_files_are_counted_and_not_their_windows():
+    both = corpus(*(document(name, ["Ann saw her dog"], [(0, 1, "ann"), (2, 3, "ann")]) for name in "ab"))
+    run = analyze(tiny.encoder("bert"), both, analyses="coreference", options=[CountOptions(replicates=0)])
+    assert run.titles.corpus == "2 documents"
 
 
 def test_every_analysis_that_comes_with_the_toolkit_has_typed_results():
