@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ComponentChildren } from "preact";
 import type { Mention, SampledSentence } from "../src/data";
 import { NO_GUESS, UNSURE } from "../src/inflate";
 import type { Example, Shown } from "../src/judging";
@@ -13,7 +12,7 @@ import { search } from "../src/search";
 import { sorted } from "../src/sorting";
 import type { Decision, Task } from "../src/tasks";
 import { ALIGNMENT, COREFERENCE, decide, ordered, relationsOf, tasks, wordTasks } from "../src/tasks";
-import { DATA, decided, map, sentence } from "./made";
+import { DATA, decided, elements, map, sentence } from "./made";
 
 function mention(entity: string, start: number, end: number, head?: number): Mention {
   return { entity, start, end, type: "", ...(head === undefined ? {} : { head }) };
@@ -153,6 +152,8 @@ test("a wrong guess is the first of the kinds that it fits", () => {
   ]);
   assert.equal(pickOf({ ...CLAUSE, tags: [] }, decided(1, 4)), "argument");
   assert.equal(pickOf({ ...CLAUSE, tags: CLAUSE.tags?.map(() => "NOUN") ?? [] }, decided(1, 4)), "sibling");
+  const parted = { ...sentence("p", ["a", "[SEP]", "b", "c"]), heads: [3, null, -1, -1] };
+  assert.deepEqual([pickOf(parted, decided(0, 2)), pickOf(parted, decided(2, 0))], ["neighbor", "neighbor"]);
   const none = [{ verdict: "right" }, { verdict: null }, { syntactic: false }, { relation: COREFERENCE }, { relation: ALIGNMENT }] as const;
   for (const more of none) assert.equal(pick(1, 4, more), null);
   assert.equal(pick(1, null), null);
@@ -185,14 +186,10 @@ test("the first sentence has 8 to 14 words, and a right and a wrong guess if the
 });
 
 test("judged words of the list are bold if they are at most half of the words, and wrong ones always", () => {
-  const boldIn = (node: ComponentChildren): unknown[] => {
-    if (Array.isArray(node)) return node.flatMap(boldIn);
-    if (node === null || typeof node !== "object" || !("props" in node)) return [];
-    return node.type === "b" ? [node.props.children] : boldIn(node.props.children);
-  };
   const bold = (judged: string, show: Shown): string => {
     const decisions = [...judged].map((_, i) => decided(i + 1, 0, { verdict: i ? "wrong" : "right" }));
-    return boldIn(Words({ example: { sentence: sentence("s", ["[CLS]", ..."abcd", "[SEP]"]), decisions, right: 1, judged: decisions.length }, show })).join("");
+    const example = { sentence: sentence("s", ["[CLS]", ..."abcd", "[SEP]"]), decisions, right: 1, judged: decisions.length };
+    return elements(Words({ example, show }), "b").map(({ props }) => props.children).join("");
   };
   assert.deepEqual([bold("ab", "all"), bold("abc", "all"), bold("abcd", "right"), bold("abcd", "wrong")], ["ab", "", "a", "bcd"]);
 });

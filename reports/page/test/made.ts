@@ -1,6 +1,7 @@
 // Data for the tests of modules that compute without a page.
 
 import assert from "node:assert/strict";
+import type { ComponentChildren, VNode } from "preact";
 import type { Explorer, Measure, SampledSentence } from "../src/data";
 import type { HeadMap } from "../src/inflate";
 import type { Decision } from "../src/tasks";
@@ -35,6 +36,14 @@ export function map(values: number[][], step = 0): HeadMap {
 
 export function decided(row: number, guess: number | null, more: Partial<Decision> = {}): Decision {
   return { rows: [row], targets: [], gold: [], relation: "obj", guess, verdict: "wrong", ...more };
+}
+
+/** The elements of a kind in what components make that have no state, such as all “b” of a text. */
+export function elements(node: ComponentChildren, type: string): VNode<{ children?: ComponentChildren; [name: string]: unknown }>[] {
+  if (Array.isArray(node)) return node.flatMap((each) => elements(each, type));
+  if (node === null || typeof node !== "object" || !("props" in node)) return [];
+  if (typeof node.type === "function") return elements((node.type as (props: unknown) => ComponentChildren)(node.props), type);
+  return [...(node.type === type ? [node] : []), ...elements(node.props.children, type)];
 }
 
 export function close(found: Iterable<number>, expected: number[]): void {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { address, bestHead, firstView, parameters, restore, withHead } from "../src/address";
 import { coloring } from "../src/color";
-import type { Explorer, Measure } from "../src/data";
+import type { Explorer, Measure, SampledSentence } from "../src/data";
 import { apart } from "../src/drawing/labels";
 import { averaged, mostAttended } from "../src/ensembles";
 import { NO_GUESS, shadeAt, UNSURE } from "../src/inflate";
@@ -16,7 +16,7 @@ import { commonScale, difference, sharedAmongWords } from "../src/scales";
 import { search } from "../src/search";
 import { disagreement, sorted } from "../src/sorting";
 import { barOf, beside, strengths } from "../src/strengths";
-import { close, DATA, map, measure, sentence } from "./made";
+import { close, DATA, decided, map, measure, sentence } from "./made";
 
 test("an address restores the view that it was made of", () => {
   const base = firstView(DATA);
@@ -120,6 +120,18 @@ test("sentences are sorted by length and by disagreement, and one of 8 to 14 wor
   assert.equal(first(list)?.sentence.id, "middle");
   assert.equal(disagreement(example("a", 9, [2, 3]), example("a", 9, [2, 1])), 0.5);
   assert.equal(disagreement(example("a", 9, [2, 3]), undefined), 0);
+  const unsure = (...guesses: (number | null)[]): Example => ({ ...example("a", 9, []), decisions: guesses.map((guess, i) => decided(i + 1, guess)) });
+  assert.equal(disagreement(unsure(2, 3, null, 4), unsure(1, 3, 5, null)), 0.5); // of what both guess
+});
+
+test("the weight of a guess is that of its direction, or of both added up", async () => {
+  const list = [example("there", 2, [2]), example("back", 2, [2])];
+  const values = { there: map([[0, 0, 0], [0, 0, 0.5], [0, 0.1, 0]]), back: map([[0, 0, 0], [0, 0, 0.3], [0, 0.9, 0]]) };
+  const maps = { head: async ({ id }: SampledSentence) => values[id as keyof typeof values] } as never;
+  const order = async (direction: string): Promise<string[]> =>
+    (await sorted(list, "weight", DATA, maps, { head: 0, kind: "weight", relation: "obj", direction }, null)).map((item) => item.sentence.id);
+  assert.deepEqual(await order("dep->head"), ["there", "back"]);
+  assert.deepEqual([await order("head->dep"), await order("both")], [["back", "there"], ["back", "there"]]);
 });
 
 test("the card of a head has the value, the interval, the number and the baseline of each measure", () => {
@@ -127,7 +139,8 @@ test("the card of a head has the value, the interval, the number and the baselin
   const other = measure("obj", [0.1, 0.7, 0.4, 0.2], { relation: "obj", group: "Accuracy", low: [0, 0.6, 0, 0], high: [1, 0.8, 1, 1], n: 1234, baseline: 0.45 });
   const norm = measure("obj of norms", [0.1, 0.6, 0.4, 0.2], { relation: "obj", group: "Accuracy", kind: "norm" });
   const card = { head: "2-2", summary: "", nearest: [], profile: null, facts: [other, norm, shares[0]].map((item) => ({ label: item?.label ?? "", text: "words", measure: item?.id ?? "" })) };
-  const data: Explorer = { ...DATA, measures: [other, norm, ...shares], cards: [card] };
+  const ofNorms = measure("norm to [CLS]", [0.9, 0.9, 0.9, 0.9], { kind: "norm" });
+  const data: Explorer = { ...DATA, measures: [other, norm, ...shares, ofNorms], cards: [card] };
   const view = firstView(data);
   const lines = (kinds: string[], head: number): string[] => strengths(data, card, head, { ...view, kinds }).map(({ label, text }) => `${label}: ${text}`);
   assert.deepEqual(lines(["weight"], 3), ["obj: 20.0 % [0.0, 100.0]", "to [CLS]: 50.0 %", "to next: 30.0 %", "to itself: 10.0 %"]);

@@ -12,13 +12,16 @@ import type { Panel } from "../src/drawing/panel";
 import { strokes } from "../src/drawing/strokes";
 import { fontSize, isolated } from "../src/drawing/text";
 import { ensembleName, ensembleOf, together } from "../src/ensembles";
+import { csv } from "../src/export";
 import { arrow, bare, count, interval, short, withUnit } from "../src/format";
 import { measureOf } from "../src/heads";
 import { inflate, Maps, shadesOf } from "../src/inflate";
 import { ofLayer } from "../src/layers";
 import { rank } from "../src/rank";
 import { search } from "../src/search";
-import { close, DATA, decided, map, measure, sentence } from "./made";
+import { Legend } from "../src/legend";
+import { FindingLink } from "../src/link";
+import { close, DATA, decided, elements, map, measure, sentence } from "./made";
 
 const PAIR: SampledSentence = {
   ...sentence("p", ["ein", "Haus", "[SEP]"]),
@@ -69,6 +72,27 @@ test("colors run from the least to the largest value, and text on them is legibl
   const found = ["#000000", "#ffffff", "#808080", "#0a0a0a", "rgb(255, 0, 0)", "rgb(0, 255, 0)", "rgb(0, 0, 255)"].map(luminance);
   found.forEach((value, i) => assert.ok(Math.abs(value - ([0, 1, 0.21586, 0.0030353, 0.2126, 0.7152, 0.0722][i] ?? NaN)) < 1e-5, `${value}`));
   assert.deepEqual(["#707070", "#7a7a7a", "#ffffff", "#000000"].map(inkOn), ["#ffffff", "#000000", "#000000", "#ffffff"]);
+});
+
+test("the legend has a mark where the baseline lies between the ends of the scale", () => {
+  const place = (values: number[], baseline: number | null, more = {}): unknown[] => {
+    const shown = measure("x", values, { unit: "nats", baseline, ...more });
+    return elements(Legend({ measure: shown, colors: coloring(shown) }), "i").map(({ props }) => props["style"]);
+  };
+  assert.deepEqual([place([-1, 3], 0), place([1, 4], 1), place([1, 4], 4)], [[{ left: "25%" }], [{ left: "25%" }], [{ left: "100%" }]]);
+  assert.deepEqual([place([1, 4], null), place([1, 4], -1), place([1, 4], 5), place([0.2], 0.4, { unit: "%" })], [[], [], [], [{ left: "40%" }]]);
+});
+
+test("the heads of a finding in one line stand before it, each of them once and at most four", () => {
+  const chips = (text: string, short: boolean): unknown[] =>
+    elements(FindingLink({ finding: { text, address: "" }, data: { ...DATA, layers: 3 }, short, onFollow: () => undefined }), "b").map(({ props }) => [props.children, props["data-named"]]);
+  const text = "2-1, 1-2 and 2-1 find it, unlike 9-9, 3-1, 1-1 and 3-2.";
+  assert.deepEqual(chips(text, true), [["2-1", 2], ["1-2", 1], ["3-1", 4], ["1-1", 0]]);
+  assert.deepEqual(chips(text, false).map((chip) => (chip as string[])[0]), ["2-1", "1-2", "2-1", "3-1", "1-1", "3-2"]);
+});
+
+test("cells of a CSV file that would end a cell or a row are quoted", () => {
+  assert.equal(csv([["a b", null, 0.5], ["“", '"', "1,5"], ["a\nb", "a\rb", 'say "so"']]), 'a b,,0.5\n“,"""","1,5"\n"a\nb","a\rb","say ""so"""\n');
 });
 
 test("heads are named by layer and head from 1, and words are written as running text", () => {
@@ -169,6 +193,7 @@ test("a view is that of the best head, and another measure brings its relation a
     return [found.view.heads, found.view.measure, found.view.relation, found.view.kinds, found.view.word, found.view.special, found.missing];
   };
   assert.deepEqual(restored("#measure=norms"), [[2], "norms", "det", ["norm"], null, false, []]);
+  assert.deepEqual(restored("#measure=entropy").slice(1, 4), ["entropy", null, ["weight"]]);
   assert.deepEqual(restored("#head=2-1,1-1&word=to-3&special=on"), [[2, 0], "obj", "obj", ["weight"], { side: "column", index: 2 }, true, []]);
   assert.deepEqual(restored("#head=2-1,2-1&word=from-0&special=x&kind=cube"), [[2], "obj", "obj", ["weight"], null, false, ["kind “cube”", "word “from-0”", "special “x”"]]);
   assert.deepEqual(restored("#head=2-1,9-9")[0], [1]);

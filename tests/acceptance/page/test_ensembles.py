@@ -10,6 +10,7 @@ import pytest
 
 from tests.acceptance.page.conftest import written
 from tests.acceptance.page.test_sentences import sentence_of, unpacked
+from tests.acceptance.page.waiting import follow
 
 MEMBERS = [("2-1", "dep->head"), ("1-3", "head->dep"), ("2-4", "both")]
 OBJECTS = "#head=2-1&relation=obj&direction=dep->head&measure=dependency/obj/dep->head/accuracy/weight&ensemble=on"
@@ -57,6 +58,25 @@ def test_the_ensemble_is_judged_by_the_average_of_its_maps(open_page, tmp_path, 
     text = heading.text_content()
     assert f"ensemble: {right} of {asked - unsure} right" in text
     assert f"too close to tell after rounding: {unsure}" in text
+
+
+def test_guesses_of_the_ensemble_are_read_alike_in_both_directions_of_the_head(open_page, tmp_path, data):
+    chosen = next(each for each in data["sample"]["sentences"] if "obj" in each["relations"])
+    mean, _ = by_hand(data, chosen)
+    page = open_page(written(tmp_path, data), f"{OBJECTS}&sentence={chosen['id']}&view=matrix")
+    for direction in ("dep->head", "head->dep"):
+        follow(page, f"{OBJECTS}&sentence={chosen['id']}&view=matrix".replace("dep->head", direction, 1))
+        ensemble = page.locator(".drawing > g", has=page.locator(".title", has_text="ensemble"))
+        ensemble.locator(".guess").first.wait_for()
+        assert page.get_by_role("radio", name=direction.replace("->", "→")).is_checked()
+        grid = [float(ensemble.locator(".grid").get_attribute(name)) for name in ("x", "y", "width")]
+        step = grid[2] / (len(chosen["rows"]) - 2)
+        for outline in ensemble.locator(".guess").all():
+            x, y = (float(number) for number in re.findall(r"[\d.]+", outline.get_attribute("d"))[:2])
+            row, column = round((y - grid[1]) / step) + 1, round((x - grid[0]) / step) + 1
+            assert chosen["relations"][row] == "obj"
+            inner = [i for i, special in enumerate(chosen["special"]) if not special and i != row]
+            assert column == max(inner, key=lambda i: mean[row, i])
 
 
 def test_the_ensemble_is_drawn_beside_the_head(open_page, tmp_path, data):

@@ -159,6 +159,10 @@ def test_measures_are_searched_and_chosen(open_page, small_page, small):
     page.keyboard.press("Escape")
     assert_count(options, 0)
     assert field.input_value() == "Gain over the best offset: obj, head → dep"
+    field.click()  # the groups are shown one after the other, other than in the data
+    for marked in (".active", "[aria-selected='true']"):
+        chosen = page.locator(f".combo {marked}").get_attribute("aria-label")
+        assert chosen == "Gain over the best offset: obj, head → dep"
 
 
 def test_undefined_values_and_categories(open_page, small_page):
@@ -184,6 +188,8 @@ def test_the_card_leads_to_measures_and_heads(open_page, small_page, small):
     assert f"Head 2-1: {values[12]:.3f} nats" in cell(page, "2-1").get_attribute("aria-label")
     page.get_by_role("button", name="Draw head 2-2 beside").click()
     assert "head=2-1,2-2&" in page.url
+    page.get_by_role("button", name="Draw head 2-3 beside").click()
+    assert "head=2-1,2-2,2-3&" in page.url
     page.get_by_role("button", name="Open head 2-3").click()
     assert page.get_by_role("heading", name="Head 2-3", exact=True).is_visible()
     profile = page.locator(".profile svg").get_attribute("aria-label").split(", ")
@@ -232,6 +238,7 @@ def test_the_matrix_is_saved(open_page, small_page, small):
     measure = measure_of(small, "dependency/obj/dep->head/accuracy/weight")
     assert [float(row["value"]) for row in rows] == measure["values"]
     assert [float(row["low"]) for row in rows] == measure["low"]
+    assert [float(row["high"]) for row in rows] == measure["high"]
     assert {row["n"] for row in rows} == {"27"}
     assert (rows[13]["layer"], rows[13]["head"]) == ("2", "2")
     path, name = saved(page, ".heads-section", "SVG")
@@ -259,4 +266,10 @@ def test_layers_have_their_mean_and_best(open_page, small_page, small):
             factor = 100 if name == "surface/punctuation" else 1
             assert said.startswith(f"Layer {layer + 1}: mean ")
             assert numbers == pytest.approx([factor * sum(known) / len(known), factor * best(known)], abs=0.05)
+            texts = page.locator(".of-layer").nth(layer).locator("text").all_text_contents()
+            assert [float(text) for text in texts] == pytest.approx(numbers, abs=0.51 if factor == 100 else 0.051)
         assert len(found) == 6
+        headings = {text: page.locator(".matrix .axis", has_text=text) for text in ("mean", "best")}
+        places = [heading.get_attribute("x") for heading in headings.values()]
+        below = page.locator(".of-layer").first.locator("text")
+        assert places == [text.get_attribute("x") for text in below.all()]

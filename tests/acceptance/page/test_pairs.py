@@ -16,8 +16,9 @@ from attentionology.analyses.alignment.options import AlignmentOptions, BitextOp
 from attentionology.corpora_loaders.alignment import Bitext, PairLinks
 from attentionology.engine.align import align
 from attentionology.reports.explorer.data import SampledSentence
+from tests.acceptance.page.test_all_heads import PIXELS
 from tests.acceptance.page.test_matrix import saved
-from tests.acceptance.page.waiting import assert_count, follow
+from tests.acceptance.page.waiting import assert_count, assert_texts, follow
 from tests.maps import inflated
 
 PAIR, HEAD, LAYERS, HEADS = "pairs.txt:4", (2, 4), 2, 4
@@ -26,12 +27,14 @@ ADDRESS = f"#head=2-4&kind=AWO-norm&sentence={PAIR}"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Any:
-    """Twenty pairs of the sample. Every third link is only possible, and every seventh is missing."""
+    """Twenty pairs of the sample. Every seventh link is missing, and every third only possible, except in the first."""
     corpus = read_bitext(BitextOptions(limit=20))
     pairs = []
-    for pair in corpus.pairs:
+    for position, pair in enumerate(corpus.pairs):
         links = [link for n, link in enumerate(sorted(pair.gold.possible if pair.gold else ())) if n % 7 != 6]
-        pairs.append(replace(pair, gold=PairLinks.of([link for n, link in enumerate(links) if n % 3], links)))
+        pairs.append(
+            replace(pair, gold=PairLinks.of([link for n, link in enumerate(links) if n % 3 or not position], links))
+        )
     options = [AlignmentOptions(replicates=0)]
     loaded = Bitext(tuple(pairs), corpus.files, total=corpus.total, gold=corpus.gold)
     return align(bitext=loaded, options=options, out=tmp_path_factory.mktemp("run") / "r")
@@ -108,6 +111,45 @@ def test_weights_norms_and_all_heads_are_drawn_side_by_side(open_page, page_path
         f"“{(pairs[PAIR].columns or ())[link.column]}”" + " (possible)" * (not link.sure) for link in gold
     )
     assert f"Gold links: {names}." in readout
+
+
+def test_all_heads_are_drawn_from_target_to_source_words(open_page, page_path, pairs):
+    pair = pairs[PAIR]
+    page = open_page(page_path, f"{ADDRESS}&view=all".replace("norm", "weight"))
+    thumbnail = page.locator(".thumbnail").nth((HEAD[0] - 1) * HEADS + HEAD[1] - 1)
+    assert thumbnail.get_attribute("aria-label") == "Open head 2-4"
+    columns = [i for i, special in enumerate(pair.special_columns or ()) if not special]
+    values = values_of_head(pair, "AWO-weight")[:, columns]
+    drawn = np.array(thumbnail.locator("canvas").evaluate(PIXELS)).reshape(*values.shape, 4)[..., 3]
+    np.testing.assert_allclose(drawn, values, atol=1)
+
+
+def test_the_key_and_the_size_are_those_of_the_pair(open_page, page_path, pairs):
+    page = open_page(page_path, ADDRESS)
+    for name in (PAIR, "pairs.txt:1"):
+        pair = pairs[name]
+        follow(page, ADDRESS.replace(PAIR, name))
+        columns = sum(not special for special in pair.special_columns or ())
+        page.locator(".pager small", has_text=name).get_by_text(
+            f"{len(pair.rows)} target and {columns} source words"
+        ).wait_for()
+        possible = any(not link.sure for link in pair.links)
+        assert possible == (name == PAIR)
+        key = page.locator(".drawn .key > span:not(.domain)").all_text_contents()
+        assert key == ["link, right", "link, wrong", "gold link", *["possible link"] * possible]
+
+
+def test_the_cell_at_hand_names_its_target_and_source_word(open_page, page_path, pairs):
+    pair = pairs[PAIR]
+    page = open_page(page_path, f"{ADDRESS}&view=matrix".replace("norm", "weight"))
+    box = page.locator(".grid").bounding_box()
+    columns = [i for i, special in enumerate(pair.special_columns or ()) if not special]
+    row, column = 2, 1
+    x, y = ((at + 0.5) / of for at, of in ((column, len(columns)), (row, len(pair.rows))))
+    page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+    value = int(values_of_head(pair, "AWO-weight")[row, columns[column]]) / 2.55
+    said = f"  {pair.rows[row]} → {(pair.columns or ())[columns[column]]} {value:.{int(value < 9.95)}f} %"
+    assert_texts(page.locator(".drawing .title .value"), [said])
 
 
 def test_a_source_word_at_hand_shows_the_links_to_it(open_page, page_path, pairs):

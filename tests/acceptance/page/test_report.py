@@ -13,9 +13,10 @@ from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.section import DependencyResults, dependency_section
 from attentionology.analyses.shared.best_head import with_control
 from attentionology.reports.page import write_report
+from tests.acceptance.page.conftest import written
 from tests.acceptance.page.made_up import as_text
 from tests.acceptance.page.measured import contrasts
-from tests.acceptance.page.waiting import assert_count
+from tests.acceptance.page.waiting import assert_count, assert_texts
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.unit.test_reports import RUN
 
@@ -178,6 +179,18 @@ def test_a_chip_touches_the_text_after_it_in_full_findings_alone(open_page, repo
     assert page.evaluate(gaps) == pytest.approx([5.6, 5.6], abs=0.3)
     page.locator(".findings > button").click()
     assert page.evaluate(gaps) == pytest.approx([0, 0], abs=0.3)
+
+
+@pytest.mark.parametrize(("n", "said"), [(6, "All 6 findings in full"), (1, "The finding in full")])
+def test_the_first_findings_are_shown_in_one_line_each(open_page, tmp_path, small, n, said):
+    findings = [{"text": f"Finding {i}.", "address": ""} for i in range(1, n + 1)]
+    page = open_page(written(tmp_path, {**small, "findings": findings}))
+    button, shown = page.locator(".findings > button"), page.locator(".findings li")
+    assert_count(shown, min(n, 4))
+    assert button.text_content() == said
+    button.click()
+    assert_texts(shown, [each["text"] for each in findings])
+    assert button.text_content() == "Findings in one line each"
 
 
 def test_links_of_heads_change_no_text_of_a_table(open_page, report):

@@ -11,7 +11,7 @@ from attentionology.engine.shown import Shown
 from attentionology.reports.heads import HeadView
 from attentionology.reports.heads.view import on_one_scale
 from tests.acceptance.page.test_matrix import saved
-from tests.acceptance.page.waiting import assert_count
+from tests.acceptance.page.waiting import assert_count, assert_texts
 
 WORDS = ("[CLS]", "Old", "dogs", "bark", "</script><b>", "[SEP]")
 SPECIAL = (True, False, False, False, False, True)
@@ -113,6 +113,39 @@ def test_arrows_lead_from_head_to_dependent(page_of):
     assert sorted(page.locator(".drawing .label").all_text_contents()) == ["amod", "nsubj", "punct", "root"]
     assert ends(".guess") == sorted((VIEWS[0].guesses[row], row) for row in (1, 2, 3, 4))
     assert_count(page.locator(".guessed .tip"), 4)
+
+
+@pytest.mark.parametrize("drawing", ["arcs", "matrix"])
+def test_the_key_has_the_colors_of_what_it_names(page_of, drawing):
+    page = page_of(Shown((VIEWS[:1],), "arcs", "m", special=False), f"#view={drawing}")
+    color, style = ("each => getComputedStyle(each, '::before').borderTop" + name for name in ("Color", "Style"))
+    assert_texts(page.locator(".drawn .key > span:not(.domain)"), ["guess, right", "guess, wrong", "annotation"])
+    colors = []
+    for name in ("right", "wrong", "gold"):
+        drawn = page.locator(f".drawing path.{name}:not(.tip)").first
+        colors.append(drawn.evaluate("each => getComputedStyle(each).stroke"))
+        assert page.locator(f".key .{name}").evaluate(color) == colors[-1]
+        dashed = drawn.evaluate("each => getComputedStyle(each).strokeDasharray") != "none"
+        assert (page.locator(f".key .{name}").evaluate(style) != "solid") == dashed
+    assert len(set(colors)) == 3
+    for name in ("right", "wrong", "unjudged") if drawing == "arcs" else ():
+        line, tip = page.locator(f".guess.{name}").first, page.locator(f".tip.{name}").first
+        assert tip.evaluate("each => getComputedStyle(each).fill") == line.evaluate(
+            "each => getComputedStyle(each).stroke"
+        )
+
+
+def test_a_wrong_guess_is_drawn_as_a_line_for_the_word_at_hand_alone(page_of):
+    page = page_of(Shown((VIEWS[:1],), "lines", "m"))
+    assert_count(page.locator(".drawing .word"), 12)
+    assert_count(page.locator(".guess.wrong, .key .wrong"), 0)
+    wrong = [row for row in range(6) if VIEWS[0].is_right(row) is False]
+    assert wrong
+    for row in wrong:
+        page.locator(f".word[data-word='row-{row}']").hover()
+        assert_count(page.locator(".word.focus"), 1)
+        assert_count(page.locator(".guess.wrong"), 1)
+        assert_count(page.locator(".key .wrong"), 1)
 
 
 def test_a_matrix_has_a_cell_for_each_value(page_of):
