@@ -6,6 +6,7 @@ import { columnsOf, rowsOf, runningText } from "./data";
 import { moved } from "./hooks";
 import type { Example, Shown } from "./judging";
 import { shows } from "./judging";
+import { verdictsOf } from "./tasks";
 
 const WORDS = 16;
 
@@ -20,7 +21,7 @@ interface Props {
 export function Words({ example, show }: { example: Example; show: Shown }) {
   const { sentence, decisions } = example;
   const wanted = decisions.filter((decision) => shows(show, sentence, decision));
-  const verdicts = new Map(wanted.flatMap((decision) => decision.rows.map((row) => [row, decision.verdict] as const)));
+  const verdicts = verdictsOf(wanted);
   const words = sentence.rows.map((word, i) => ({ word, i })).filter(({ i }) => !sentence.special[i]);
   const middle = Math.max(0, words.findIndex(({ i }) => i === wanted[0]?.rows[0]));
   const start = words.length <= WORDS ? 0 : Math.max(0, Math.min(middle - WORDS / 2, words.length - WORDS));

@@ -76,6 +76,12 @@ function coreference(sentence: SampledSentence): Task[] {
   return result;
 }
 
+/** The mention that a word is in: the one whose head word it is, or else the smallest one. */
+export function mentionOf(sentence: SampledSentence, row: number): Mention | undefined {
+  const around = sentence.mentions.filter(({ start, end }) => start <= row && row <= end).sort((a, b) => a.end - a.start - (b.end - b.start));
+  return around.find((mention) => headOf(mention) === row) ?? around[0];
+}
+
 /** The words of a translation. Whether a word is linked to the right words cannot be judged without gold links. */
 function alignment(sentence: SampledSentence): Task[] {
   if (sentence.columns === null) return [];
@@ -145,6 +151,23 @@ export function decide(list: Task[], guesses: Uint16Array | null, reach: Reach):
     const right = linked ? task.targets.includes(guess) : task.sure?.length === 0;
     return [{ ...task, guess, verdict: scored ? (right ? "right" : "wrong") : null }];
   });
+}
+
+/**
+ * The decision that a word is about. A head word has its own one, also within another mention, and of mentions with the
+ * same head word the judged one counts. Another word has that of the head word of the smallest mention around it.
+ */
+export function decisionOf<T extends Task>(list: T[], row: number): T | undefined {
+  const [around] = list.filter(({ rows }) => rows.includes(row)).sort((a, b) => a.rows.length - b.rows.length);
+  const of = (word: number): T[] => list.filter(({ rows: [head] }) => head === word);
+  const own = of(row).length ? of(row) : of(around?.rows[0] ?? -1);
+  return own.find(({ judged }) => judged !== false) ?? own[0];
+}
+
+/** The verdict on each word that decisions are about. */
+export function verdictsOf(decisions: Decision[]): Map<number, Verdict> {
+  const asked = new Set(decisions.flatMap(({ rows }) => rows));
+  return new Map([...asked].map((row) => [row, decisionOf(decisions, row)?.verdict ?? null]));
 }
 
 /** The relations that the sample has, with the number of decisions of each, the most frequent first. */

@@ -11,7 +11,7 @@ import { pickOf } from "../src/picks";
 import { search } from "../src/search";
 import { sorted } from "../src/sorting";
 import type { Decision, Task } from "../src/tasks";
-import { ALIGNMENT, COREFERENCE, decide, ordered, relationsOf, tasks, wordTasks } from "../src/tasks";
+import { ALIGNMENT, COREFERENCE, decide, decisionOf, mentionOf, ordered, relationsOf, tasks, verdictsOf, wordTasks } from "../src/tasks";
 import { DATA, decided, elements, map, sentence } from "./made";
 
 function mention(entity: string, start: number, end: number, head?: number): Mention {
@@ -37,6 +37,20 @@ test("a mention is asked for its antecedents, of which the nearest is drawn, and
     { ...usual, rows: [10], targets: [2], gold: [2] },
     { ...usual, rows: [11], targets: [5], gold: [5] },
   ]);
+});
+
+test("a word is about its own mention, also within another one, and else about the smallest around it", () => {
+  const mentions = [
+    ...[mention("A", 1, 1), mention("B", 2, 2), mention("B", 3, 8, 8), mention("A", 4, 6, 5), mention("A", 4, 5, 5), mention("B", 9, 9)],
+  ];
+  const one = { ...sentence("s", [...WORDS.slice(0, -1), ..."lmno"]), mentions };
+  assert.deepEqual([2, 3, 4, 5, 8, 10].map((row) => mentionOf(one, row)).map((found) => found && [found.entity, found.start]), [["B", 2], ["B", 3], ["A", 4], ["A", 4], ["B", 3], undefined]);
+  const decided = decide(tasks(one, COREFERENCE), Uint16Array.from([NO_GUESS, NO_GUESS, NO_GUESS, 0, 0, 1, 0, 0, 7, 8]), () => true);
+  assert.deepEqual(decided.map(({ rows }) => rows), [[8, 3, 4, 5, 6, 7], [5, 4, 6], [5, 4], [9]]);
+  assert.deepEqual([3, 4, 5, 6, 8, 9, 10].map((row) => decisionOf(decided, row)?.rows.length), [6, 3, 3, 3, 6, 1, undefined]);
+  const listed = Words({ example: { sentence: one, decisions: decided, right: 2, judged: 3 }, show: "all" });
+  assert.deepEqual(elements(listed, "b").map(({ props }) => `${props.children} ${props["class"]}`), ["c wrong", "d right", "e right", "f right", "g wrong", "h wrong", "i right"]);
+  assert.deepEqual([...verdictsOf(decided)].sort(), [[3, "wrong"], [4, "right"], [5, "right"], [6, "right"], [7, "wrong"], [8, "wrong"], [9, "right"]]);
 });
 
 const PAIR: SampledSentence = {

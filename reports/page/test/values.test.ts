@@ -237,6 +237,9 @@ test("values and words of a map are said in words", () => {
   const about = (side: "row" | "column", index: number): string => sentenceAbout(asked, one, { side, index }, [1, 2, 3, 4, 5]);
   assert.equal(about("row", 0), "head 1-1: “a” attends to “c” 40 %, “d” 20 %, “e” 15 %, “b” 10 %. By the annotation (obj): “c”, “d”.");
   assert.equal(about("column", 1), "head 1-1: “b” is attended to by “b” 0.0 %, “c” 0.0 %, “d” 0.0 %, “e” 0.0 %. By the annotation: “e”.");
+  const within = panel(values, { decisions: [{ ...decided(5, 1, { gold: [3] }), rows: [5, 0, 1] }, decided(0, 1, { gold: [2] })] });
+  const annotated = (index: number): string | undefined => sentenceAbout(within, one, { side: "row", index }, [1]).split(": ").at(-1);
+  assert.deepEqual([0, 1].map(annotated), ["“c”.", "“d”."]);
   const pair = (side: "row" | "column", index: number, list = PAIR.links): string =>
     sentenceAbout(panel([[1, 0, 0], [0, 0.25, 0.75], [1, 0, 0]]), { ...PAIR, links: list }, { side, index }, [1]);
   assert.equal(pair("row", 1), "head 1-1: “Haus” attends to “a” 25 %. Gold links: “house”, “a” (possible).");

@@ -6,7 +6,7 @@ import { useMemo } from "preact/hooks";
 import type { DrawingProps } from "./panel";
 import { many, shownValue, strength, valuesOf } from "./panel";
 import { apart } from "./labels";
-import { COREFERENCE } from "../tasks";
+import { COREFERENCE, verdictsOf } from "../tasks";
 import { strokes } from "./strokes";
 import { fontSize, isolated, shortened, textWidth } from "./text";
 import { Words } from "./word";
@@ -96,7 +96,7 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
   }, [panel, rows, layout, focus?.side, focus?.index, guessed]);
   const values = focus && new Map(valuesOf(panel, focus, rows).filter(({ index }) => index !== focus.index).map((item) => [item.index, item]));
   const visible = panel.decisions.filter((item) => !focus || item.rows.includes(focus.index) || item.targets.includes(focus.index));
-  const verdicts = new Map(panel.decisions.flatMap((item) => item.rows.map((row) => [row, item.verdict ?? ""] as const)));
+  const verdicts = useMemo(() => verdictsOf(panel.decisions), [panel]);
   return (
     <g>
       <text class="title" x={8} y={14}>
@@ -158,7 +158,7 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
           const [x, y] = upright ? [base, position] : [position, base];
           return { x, y, anchor: "middle", left: x - width / 2, width, height: upright ? Math.round(size * 1.6) : 22 };
         }}
-        state={(row) => (verdicts.has(row) && !many(panel) ? `asked ${verdicts.get(row)}` : "")}
+        state={(row) => (verdicts.has(row) && !many(panel) ? `asked ${verdicts.get(row) ?? ""}` : "")}
         marked={focus ? [focus.index] : []}
         markedSide={focus?.side ?? "row"}
         values={values}

@@ -3,6 +3,7 @@
 import { useMemo } from "preact/hooks";
 import type { Word } from "../address";
 import { columnsOf } from "../data";
+import { verdictsOf } from "../tasks";
 import { GoldLinks } from "./gold";
 import type { DrawingProps, WordValue } from "./panel";
 import { cell, involves, many, shownValue, strength, visible } from "./panel";
@@ -55,7 +56,7 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
     path: (row, column) => `M${from} ${row}L${to} ${column}`,
   });
   const faint = many(panel); // lines of full strength would hide each other
-  const asked = useMemo(() => new Map(panel.decisions.flatMap((item) => item.rows.map((row) => [row, item.verdict] as const))), [panel]);
+  const asked = useMemo(() => verdictsOf(panel.decisions), [panel]);
 
   const words = (side: Word["side"], label: string) => {
     const at = side === "row" ? rowAt : columnAt;

@@ -6,6 +6,7 @@ import { columnsOf } from "../data";
 import type { HeadMap } from "../inflate";
 import { shadeAt, valueAt } from "../inflate";
 import type { Decision } from "../tasks";
+import { decisionOf } from "../tasks";
 import { isolated } from "./text";
 
 /** So many decisions can be told apart. */
@@ -103,7 +104,7 @@ export function sentenceAbout(panel: Panel, sentence: SampledSentence, word: Wor
 
 /** What the annotation says about a word: its head, or its antecedent. */
 function annotated(panel: Panel, sentence: SampledSentence, word: Word): string {
-  const decision = panel.decisions.find((item) => item.rows.includes(word.index));
+  const decision = decisionOf(panel.decisions, word.index);
   const gold = decision?.gold.map((index) => `“${isolated(sentence.rows[index])}”`).join(", ");
   return gold ? ` By the annotation${decision?.relation ? ` (${decision.relation})` : ""}: ${gold}.` : "";
 }

@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { Word } from "../address";
 import type { SampledSentence } from "../data";
 import { columnsOf } from "../data";
+import { mentionOf } from "../tasks";
 import type { Panel, WordValue } from "./panel";
 import { shortened } from "./text";
 
@@ -90,7 +91,7 @@ function DrawnWord({ sentence, panel, size, most, side, index, place, state, mar
   const text = (side === "row" ? sentence.rows : columnsOf(sentence).words)[index] ?? "";
   const short = shortened(text, size, most);
   const relation = side === "row" && sentence.columns === null ? sentence.relations[index] : null;
-  const mention = sentence.columns === null && sentence.mentions.find((item) => item.start <= index && index <= item.end);
+  const mention = sentence.columns === null && mentionOf(sentence, index);
   const label = `${side === "row" ? "from" : "to"} ${text}${relation ? `, ${relation}` : ""}${mention ? `, mention of ${mention.entity}` : ""}`;
   return (
     <g
