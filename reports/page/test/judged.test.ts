@@ -195,6 +195,8 @@ test("the first sentence has 8 to 14 words, and a right and a wrong guess if the
   assert.equal(chosen(words(15, 0, 2), words(14, 2, 2)), "14/2");
   assert.equal(chosen(words(8, 1, 2), words(9, 1, 2)), "8/1");
   assert.equal(chosen(words(7, 1, 2), words(15, 1, 2)), "7/1");
+  const alone = [words(5, 0, 0), words(4, 0, 0), words(3, 0, 0, "x"), words(2, 0, 0, "x")];
+  assert.deepEqual(ordered(alone).map((example) => example.sentence.rows.length - 1), [2, 4, 5, 3]);
   const list = [words(5, 0, 0, "x"), words(4, 0, 0, "x"), words(6, 0, 0, "y"), words(3, 0, 0), words(2, 0, 0, "x")];
   assert.deepEqual(ordered(list).map((example) => example.sentence.rows.length - 1), [2, 3, 6, 4, 5]);
 });

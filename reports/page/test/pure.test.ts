@@ -144,6 +144,10 @@ test("the card of a head has the value, the interval, the number and the baselin
   const view = firstView(data);
   const lines = (kinds: string[], head: number): string[] => strengths(data, card, head, { ...view, kinds }).map(({ label, text }) => `${label}: ${text}`);
   assert.deepEqual(lines(["weight"], 3), ["obj: 20.0 % [0.0, 100.0]", "to [CLS]: 50.0 %", "to next: 30.0 %", "to itself: 10.0 %"]);
+  const many = Array.from({ length: 6 }, (_, i) => measure(`${i}`, [0.01 * i, 0, 0, 0]));
+  const first = { ...card, facts: [{ label: "", text: "", measure: "0" }] };
+  const named = (list: Measure[]): string[] => strengths({ ...DATA, measures: list }, first, 0, view).map(({ measure }) => measure?.id ?? "");
+  assert.deepEqual([named(many), named(many.slice(0, 3)), named(many.slice(0, 2))], [["5", "4", "3", "2"], ["2", "1", "0"], ["0"]]);
   assert.deepEqual(lines(["norm"], 1), ["obj of norms: 60.0 %"]);
   const cosine = measure("cosine", [0.1, 0.2, 0.3, 0.4], { kind: "cosine", group: "Mixing" });
   const fact = { label: "cosine", text: "", measure: "cosine" };

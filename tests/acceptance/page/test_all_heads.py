@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 
 import numpy as np
 import pytest
 
+from tests.acceptance.page.conftest import written
 from tests.acceptance.page.test_matrix import saved
 from tests.acceptance.page.test_scales import drawn_values
 from tests.acceptance.page.test_sentences import DET, listed, sentence_of, shape_of, unpacked
-from tests.acceptance.page.waiting import assert_count
+from tests.acceptance.page.waiting import assert_count, assert_texts
 
 PIXELS = "canvas => [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data]"
 
@@ -28,9 +30,24 @@ def test_every_head_is_drawn_and_a_click_opens_it(open_page, small_page, small):
         drawn = np.array(thumbnail.locator("canvas").evaluate(PIXELS)).reshape(n, n, 4)[..., 3]
         expected = np.rint(255 * drawn_values(small, sentence, "weight", layer, head)[inner, inner])
         np.testing.assert_allclose(drawn, expected, atol=1)
+    assert_texts(page.locator(".thumbnail.current span"), ["1-2"])
     thumbnails.nth(13).click()
     page.locator(".drawing .title").wait_for()
     assert page.locator(".drawing .title").text_content() == "2-2 · weight"
+
+
+@pytest.mark.parametrize(("kind", "scale"), [("weight", "absolute"), ("norm", "absolute"), ("norm", "words")])
+def test_the_key_says_what_full_strength_is(open_page, small_page, small, kind, scale):
+    sentence = small["sample"]["sentences"][2]
+    page = open_page(small_page, f"#head=1-2&kind={kind}&sentence={sentence['id']}&view=all&scale={scale}")
+    assert_count(page.locator(".thumbnail"), 72)
+    said = page.locator(".key .domain").text_content().split()
+    if (kind, scale) == ("norm", "absolute"):
+        heads = [(layer, head) for layer in range(1, 7) for head in range(1, 13)]
+        largest = max(drawn_values(small, sentence, kind, *each).max() for each in heads)
+        assert [float(number) for number in said] == [0, pytest.approx(largest, rel=0.06)]
+    else:
+        assert said == ["0", "100", "%"]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +67,36 @@ def test_the_difference_is_that_of_the_values(open_page, small_page, small, chos
         shown = np.array([float(row[-1]) for row in list(csv.reader(file))[1:]]).reshape(first.shape)
     np.testing.assert_allclose(shown, first - second, atol=1e-5)
     assert (first - second).min() < -0.01
-    assert page.locator(".cells.less path").count() > 0
+    less = page.locator(".cells.less path")
+    assert less.count() > 0
+    color = less.first.evaluate("each => getComputedStyle(each).fill")
+    assert color in page.locator(".key .ramp.less").evaluate("each => getComputedStyle(each).backgroundImage")
+    names = [f"{layer}-{head} · {kind}" for kind, layer, head in maps]
+    assert page.locator(".drawing .title").text_content() == " − ".join(names)
+    most = 100 * np.abs(first - second).max()
+    full = f"{most:.{int(most < 9.95)}f} %"
+    kind = "shares among words" if shared else "weight"
+    assert " ".join(page.locator(".key .domain").text_content().split()) == f"{kind}: −{full} {full}"
+    row, column = np.unravel_index((first - second).argmin(), first.shape)
+    box = page.locator(".grid").bounding_box()
+    x, y = ((at + 0.5) / len(first) for at in (column, row))
+    page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+    least = 100 * (second - first).max()
+    words = sentence["rows"][1:-1]
+    said = f"  {words[row]} → {words[column]} −{least:.{int(least < 9.95)}f} %"
+    assert_texts(page.locator(".drawing .title .value"), [said])
+
+
+def test_shares_of_two_kinds_are_compared_as_they_are(open_page, tmp_path, small):
+    sample = {**small["sample"], "share_kinds": ["weight", "norm"]}
+    sentence = sample["sentences"][2]
+    address = f"#head=2-1&kind=weight,norm&view=difference&sentence={sentence['id']}"
+    page = open_page(written(tmp_path, {**small, "sample": sample}), address)
+    page.locator(".grid").wait_for()
+    path, _ = saved(page, ".drawn", "CSV")
+    shown = [float(row[-1]) for row in list(csv.reader(path.read_text("utf-8").splitlines()))[1:]]
+    first, second = (drawn_values(small, sentence, kind, 2, 1)[1:-1, 1:-1] for kind in ("weight", "norm"))
+    np.testing.assert_allclose(shown, (first - second).ravel(), atol=1e-5)
 
 
 def test_sentences_are_sorted(open_page, small_page, small):
@@ -75,6 +121,31 @@ def test_sentences_are_sorted(open_page, small_page, small):
         sentence = sentence_of(small, name)
         asked = [row for row, relation in enumerate(sentence["relations"]) if relation == "det"]
         first, second = guesses(sentence, 1, 1), guesses(sentence, 1, 2)
+        differing.append(np.mean([first[row] != second[row] for row in asked]))
+    assert differing == sorted(differing, reverse=True)
+    assert differing[0] > differing[-1]
+
+
+def test_orders_are_named_and_two_maps_compared(open_page, tmp_path, small):
+    data = copy.deepcopy(small)
+    for sentence in data["sample"]["sentences"]:
+        sentence["guesses"]["norm/dep->head"] = sentence["guesses"]["weight/head->dep"]
+    page = open_page(written(tmp_path, data), f"{DET}&kind=weight".replace("1-1", "2-4"))
+    options = page.get_by_label("Sort by").locator("option")
+    names = ["each document in turn", "length", "weight of the guess", "disagreement of two heads or maps"]
+    assert_texts(options, names)
+    values = [option.evaluate("each => each.value") for option in options.all()]
+    assert values == ["documents", "length", "weight", "disagreement"]
+    assert [option.is_disabled() for option in options.all()] == [False, False, False, True]
+    page.get_by_role("checkbox", name="norm").check(force=True)
+    page.get_by_label("Sort by").select_option("disagreement")
+    page.locator(".drawn[aria-busy='false']").wait_for()
+    differing = []
+    for name in listed(page):
+        sentence = sentence_of(data, name)
+        stored = (sentence["guesses"][f"weight/{direction}"] for direction in ("dep->head", "head->dep"))
+        first, second = (unpacked(each, np.uint16, shape_of(data, sentence))[1, 3] for each in stored)
+        asked = [row for row, relation in enumerate(sentence["relations"]) if relation == "det"]
         differing.append(np.mean([first[row] != second[row] for row in asked]))
     assert differing == sorted(differing, reverse=True)
     assert differing[0] > differing[-1]

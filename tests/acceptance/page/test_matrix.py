@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.acceptance.page.conftest import written
-from tests.acceptance.page.waiting import assert_attribute, assert_count, follow
+from tests.acceptance.page.waiting import assert_attribute, assert_count, assert_texts, follow
 
 OBJ = "#head=2-1&measure=dependency/obj/dep->head/accuracy/weight"
 
@@ -174,6 +174,32 @@ def test_undefined_values_and_categories(open_page, small_page):
     ):
         follow(page, f"#measure={name}")
         assert_attribute(cell(page, head), "aria-label", text)
+    assert_texts(page.locator(".categories li"), [f" {number}: {name}" for number, name in enumerate("ABCD", start=1)])
+    for number, sample in enumerate(page.locator(".categories .sample").all(), start=1):
+        like = cell(page, f"1-{number}")
+        assert like.locator("text").text_content() == str(number)
+        fill = like.locator(".swatch").evaluate("each => getComputedStyle(each).fill")
+        assert sample.evaluate("each => getComputedStyle(each).backgroundColor") == fill
+    path, _ = saved(page, ".heads-section", "CSV")
+    rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
+    assert [row["value"] for row in rows[:5]] == ["A", "B", "C", "D", "A"]
+
+
+def test_rows_and_columns_are_numbered_and_compared_heads_marked(open_page, small_page):
+    page = open_page(small_page, "#head=2-1,3-4,1-2")
+    assert_texts(page.get_by_role("rowheader"), [str(layer) for layer in range(1, 7)])
+    assert_texts(page.get_by_role("columnheader"), [str(head) for head in range(1, 13)])
+    for name, heads in (("chosen", ["12"]), ("compared", ["1", "27"])):
+        marked = page.locator(f".cell.{name}")
+        assert [each.get_attribute("data-head") for each in marked.all()] == heads
+
+
+def test_another_relation_keeps_the_map_of_the_measure(open_page, tmp_path, small):
+    accuracies = [each for each in small["measures"] if each["id"].endswith("/accuracy/weight")]
+    norms = [{**each, "id": each["id"].replace("/weight", "/norm"), "kind": "norm"} for each in accuracies]
+    page = open_page(written(tmp_path, {**small, "measures": [*small["measures"], *norms]}), f"{OBJ[:-6]}norm")
+    page.get_by_label("Relation", exact=True).select_option("det")
+    page.wait_for_function("location.hash.includes('measure=dependency/det/dep-%3Ehead/accuracy/norm')")
 
 
 def test_the_card_leads_to_measures_and_heads(open_page, small_page, small):

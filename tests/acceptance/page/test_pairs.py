@@ -120,8 +120,12 @@ def test_all_heads_are_drawn_from_target_to_source_words(open_page, page_path, p
     assert thumbnail.get_attribute("aria-label") == "Open head 2-4"
     columns = [i for i, special in enumerate(pair.special_columns or ()) if not special]
     values = values_of_head(pair, "AWO-weight")[:, columns]
+    listed = pairs[page.locator(".example small bdi").first.text_content()]
+    assert page.locator(".example .original").first.text_content() == " ".join((listed.columns or ())[:-1])
     drawn = np.array(thumbnail.locator("canvas").evaluate(PIXELS)).reshape(*values.shape, 4)[..., 3]
     np.testing.assert_allclose(drawn, values, atol=1)
+    follow(page, f"{ADDRESS}&view=all".replace("norm", "norm-all"))
+    assert_texts(page.locator(".thumbnail span"), ["1-1", "2-1"])  # all heads of a layer share a map
 
 
 def test_the_key_and_the_size_are_those_of_the_pair(open_page, page_path, pairs):
@@ -135,8 +139,8 @@ def test_the_key_and_the_size_are_those_of_the_pair(open_page, page_path, pairs)
         ).wait_for()
         possible = any(not link.sure for link in pair.links)
         assert possible == (name == PAIR)
-        key = page.locator(".drawn .key > span:not(.domain)").all_text_contents()
-        assert key == ["link, right", "link, wrong", "gold link", *["possible link"] * possible]
+        key = ["link, right", "link, wrong", "gold link", *["possible link"] * possible]
+        assert_texts(page.locator(".drawn .key > span:not(.domain)"), key)
 
 
 def test_the_cell_at_hand_names_its_target_and_source_word(open_page, page_path, pairs):
@@ -184,6 +188,9 @@ def test_pairs_are_filtered_by_what_the_head_gets_right_and_wrong(open_page, pag
     page.get_by_text("sentence pairs with a word that is aligned").wait_for()
     judged = {name: verdicts(pair, kind, *HEAD) for name, pair in pairs.items()}
     expected = {name for name, right in judged.items() if (any(right) if show == "right" else not all(right))}
+    how = {"right": "as", "wrong": "otherwise than"}[show]
+    count = f"{len(expected)} sentence pairs with a word that is aligned {how} the gold links say"
+    assert page.locator(".count").text_content() == count
     listed = page.locator(".example small bdi").all_text_contents()
     assert set(listed) == expected
     right, total = sum(map(sum, judged.values())), sum(map(len, judged.values()))
@@ -209,6 +216,8 @@ def test_saved_numbers_name_the_gold_links(open_page, page_path, pairs):
     path, _ = saved(page, ".drawn", "CSV")
     header, *rows = csv.reader(io.StringIO(path.read_text("utf-8")))
     assert header == ["row", "word", "column", "attended", "gold", "2-4 · AWO-norm"]
+    words = [(pair.rows[int(row[0]) - 1], (pair.columns or ())[int(row[2]) - 1]) for row in rows]
+    assert [(row[1], row[3]) for row in rows] == words
     gold = {(link.row, link.column): "sure" if link.sure else "possible" for link in pair.links}
     assert {(int(row[0]) - 1, int(row[2]) - 1): row[4] for row in rows if row[4]} == gold
     path, _ = saved(page, ".drawn", "SVG")

@@ -15,6 +15,7 @@ from attentionology.analyses.shared.best_head import with_control
 from attentionology.reports.page import write_report
 from tests.acceptance.page.conftest import written
 from tests.acceptance.page.made_up import as_text
+from tests.acceptance.page.made_up import finding as address_of
 from tests.acceptance.page.measured import contrasts
 from tests.acceptance.page.waiting import assert_count, assert_texts
 from tests.maps import RELATIONS, batch_of, random_corpus
@@ -191,6 +192,15 @@ def test_the_first_findings_are_shown_in_one_line_each(open_page, tmp_path, smal
     button.click()
     assert_texts(shown, [each["text"] for each in findings])
     assert button.text_content() == "Findings in one line each"
+
+
+def test_a_chip_of_a_finding_opens_its_head_in_the_view_of_the_finding(open_page, tmp_path, small):
+    text = "Head 1-2 finds more determiners than head 2-1."
+    page = open_page(written(tmp_path, {**small, "findings": [{"text": text, "address": address_of("1-2", "obj")}]}))
+    for part, head in (("a", "1-2"), ("a > .chip:nth-of-type(2)", "2-1")):
+        page.locator(f".findings {part}").click(position={"x": 3, "y": 5})
+        page.get_by_role("heading", name=f"Head {head}", exact=True).wait_for()
+        assert page.get_by_label("Relation", exact=True).input_value() == "obj"
 
 
 def test_links_of_heads_change_no_text_of_a_table(open_page, report):

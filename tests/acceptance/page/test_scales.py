@@ -52,6 +52,15 @@ def test_shares_are_those_among_words(open_page, small_page, small):
     assert " %" not in page.locator(".drawn .readout").text_content()
 
 
+def test_numbers_beside_words_are_the_values(open_page, small_page, small):
+    sentence = small["sample"]["sentences"][2]
+    page = open_page(small_page, f"#head=2-1&kind=norm&sentence={sentence['id']}&word=from-2&view=lines")
+    values = drawn_values(small, sentence, "norm", 2, 1)
+    visible = [value for value in values[1, 1:-1] if value >= 3 / 255 * values.max()]
+    texts = page.locator(".drawing text.value").all_text_contents()
+    assert [float(text) for text in texts] == pytest.approx(visible, rel=0.051)
+
+
 def test_names_of_relations_lie_beside_each_other(open_page, small_page, small):
     page = open_page(small_page, "#head=1-1&view=arcs&relation=all", width=1600)
     for sentence in small["sample"]["sentences"][:12]:

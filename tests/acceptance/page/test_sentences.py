@@ -83,6 +83,8 @@ def test_wrong_guesses_are_those_of_each_kind_of_word(open_page, small_page, sma
             "wrong",
             *(f"wrong:{kind}" for kind in picked),
         }
+        texts = [text.partition(" (n =")[0] for text in options.all_text_contents()]
+        assert texts == ["any wrong word", *(NAMES[kind] for kind in NAMES if kind in picked)]
         kind, ids = max(picked.items(), key=lambda item: len(item[1]))
         page.get_by_label("Picked").select_option(f"wrong:{kind}")
         assert_count(page.locator(".example"), len(set(ids)))
@@ -90,6 +92,17 @@ def test_wrong_guesses_are_those_of_each_kind_of_word(open_page, small_page, sma
         assert f"show=wrong:{kind}" in page.url.replace("%3A", ":")
     page.reload()
     assert set(listed(page)) == set(ids)
+
+
+NAMES = {
+    "punctuation": "punctuation",
+    "dependent": "a dependent of the word",
+    "argument": "another argument of the verb",
+    "sibling": "a sibling",
+    "grandparent": "the head of its head",
+    "neighbor": "a neighbor",
+    "other": "another word",
+}
 
 
 def wrong_picks(data, relation):
@@ -216,6 +229,9 @@ def test_the_list_and_the_arrows_go_through_sentences(open_page, small_page):
     page = open_page(small_page, DET)
     names = listed(page)
     current = names.index(page.locator(".example[aria-current] small bdi").first.text_content())
+    page.locator(".example").first.click()
+    assert page.get_by_role("button", name="Previous sentence").is_disabled()
+    page.locator(".example").nth(current).click()
     page.get_by_role("button", name="Next sentence").click()
     assert f"sentence={names[current + 1]}".replace(" ", "%20").replace("<", "%3C")[:14] in page.url
     page.locator(".example[aria-current]").focus()
@@ -264,6 +280,39 @@ def test_a_guess_is_drawn_as_strongly_as_it_is_attended_to(open_page, small_page
     assert strengths
     assert all(0.2 <= strength <= 1 for strength in strengths)
     assert any(strength < 0.99 for strength in strengths)
+
+
+def test_the_list_says_what_is_right_and_cuts_long_sentences(open_page, small_page, small):
+    page = open_page(small_page, DET)
+    for name, example in zip(listed(page), page.locator(".example").all(), strict=True):
+        sentence = sentence_of(small, name)
+        judged = verdicts(small, sentence, (1, 1), "det")
+        said = example.locator("small span")
+        assert said.text_content() == f"{'✓' if all(judged) else '✗'} {sum(judged)} of {len(judged)} right"
+        assert said.get_attribute("class") == ("right" if all(judged) else "wrong")
+        words = " ".join(sentence["rows"][1:-1])
+        text = example.locator(".words").text_content().strip()
+        assert text.strip("… ") in words
+        assert (text == words) == (len(sentence["rows"]) - 2 <= 16)
+    for verdict, line in (("right", "solid"), ("wrong", "wavy")):
+        word = page.locator(f".example b.{verdict}").first
+        assert word.evaluate("each => getComputedStyle(each).textDecorationStyle") == line
+
+
+@pytest.mark.parametrize(("direction", "side"), [("dep->head", "row"), ("head->dep", "column")])
+def test_judged_words_are_on_the_side_that_looks(open_page, small_page, small, direction, side):
+    sentence = sentence_of(small, "garden-03")
+    page = open_page(small_page, f"#head=3-5&relation=nsubj&direction={direction}&sentence=garden-03&view=lines")
+    page.locator(".word.asked").first.wait_for()
+    asked = [i for i, relation in enumerate(sentence["relations"]) if relation == "nsubj"]
+    marked = page.locator(".word.asked").all()
+    assert [word.get_attribute("data-word") for word in marked] == [f"{side}-{i}" for i in asked]
+    place = f"{sentence['file']}:{sentence['line']}"
+    said = f"garden-03 · {place} · {len(sentence['rows']) - 2} words"
+    assert page.locator(".pager small").last.text_content() == said
+    path, _ = saved(page, ".drawn", "SVG")
+    title = f"garden-03 · made-up model · nsubj · {direction.replace('->', '→')}"
+    assert path.read_text("utf-8").count(f">{title}</text>") == 1
 
 
 def test_the_direction_and_the_relation_lead_to_their_measure(open_page, small_page):

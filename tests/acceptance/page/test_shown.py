@@ -115,6 +115,25 @@ def test_arrows_lead_from_head_to_dependent(page_of):
     assert_count(page.locator(".guessed .tip"), 4)
 
 
+def test_arcs_say_the_value_of_their_guess(page_of):
+    page = page_of(Shown((VIEWS[1:2],), "arcs", "m", special=False))
+    titles = page.locator(".guessed title").all_text_contents()
+    guesses = {row: guess for row, guess in enumerate(VIEWS[1].guesses) if guess is not None}
+    assert [title.rpartition(", ")[0] for title in titles] == [
+        f"{WORDS[row]}: guess {WORDS[guess]}" for row, guess in guesses.items()
+    ]
+    values = [VIEWS[1].values[row, guess] for row, guess in guesses.items()]
+    assert [float(title.rpartition(", ")[2]) for title in titles] == pytest.approx(values, rel=0.06)
+
+
+def test_a_saved_drawing_is_as_faint_as_that_of_the_page(page_of):
+    page = page_of(Shown((VIEWS[:1],), "lines", "m"), "#head=3-9&sentence=dogs&word=from-2")
+    assert_count(page.locator(".base.faded"), 1)
+    assert page.locator(".drawing .axis").all_text_contents() == ["from", "to"]
+    path, _ = saved(page, ".drawn", "SVG")
+    assert len(re.findall(r"<g[^>]* opacity: ?0\.1|<g[^>]*;opacity: ?0\.1", path.read_text("utf-8"))) == 1
+
+
 @pytest.mark.parametrize("drawing", ["arcs", "matrix"])
 def test_the_key_has_the_colors_of_what_it_names(page_of, drawing):
     page = page_of(Shown((VIEWS[:1],), "arcs", "m", special=False), f"#view={drawing}")

@@ -62,6 +62,8 @@ def test_the_first_word_is_where_reading_begins(open_page, path, name, direction
     assert all(map(beside, labels))
 
     page = opened(open_page, path, name, "lines")
+    sides = page.locator(".drawing .axis").all()
+    assert [side.text_content() for side in sides] == (["to", "from"] if direction == "rtl" else ["from", "to"])
     attending, attended = (max(x for x, _ in middles(page, side)) for side in ("row", "column"))
     assert (attending > attended) == (direction == "rtl")
 
