@@ -85,6 +85,9 @@ def test_the_difference_is_that_of_the_values(open_page, small_page, small, chos
     words = sentence["rows"][1:-1]
     said = f"  {words[row]} → {words[column]} −{least:.{int(least < 9.95)}f} %"
     assert_texts(page.locator(".drawing .title .value"), [said])
+    page.locator("[data-word='row-1']").hover()
+    assert_count(page.locator(".word.focus"), 1)
+    assert_count(page.locator(".drawn .readout.hint"), 1)  # no sentence says what a word has less
 
 
 def test_shares_of_two_kinds_are_compared_as_they_are(open_page, tmp_path, small):

@@ -165,7 +165,7 @@ def test_measures_are_searched_and_chosen(open_page, small_page, small):
         assert chosen == "Gain over the best offset: obj, head → dep"
 
 
-def test_undefined_values_and_categories(open_page, small_page):
+def test_undefined_values_and_categories(open_page, small_page, small):
     page = open_page(small_page)
     for name, head, text in (
         ("surface/punctuation", "1-1", "Head 1-1: –, undefined"),
@@ -174,6 +174,7 @@ def test_undefined_values_and_categories(open_page, small_page):
     ):
         follow(page, f"#measure={name}")
         assert_attribute(cell(page, head), "aria-label", text)
+        assert page.locator(".heads-section .note").text_content() == measure_of(small, name)["note"]
     assert_texts(page.locator(".categories li"), [f" {number}: {name}" for number, name in enumerate("ABCD", start=1)])
     for number, sample in enumerate(page.locator(".categories .sample").all(), start=1):
         like = cell(page, f"1-{number}")

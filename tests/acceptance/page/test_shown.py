@@ -157,14 +157,14 @@ def test_the_key_has_the_colors_of_what_it_names(page_of, drawing):
 def test_a_wrong_guess_is_drawn_as_a_line_for_the_word_at_hand_alone(page_of):
     page = page_of(Shown((VIEWS[:1],), "lines", "m"))
     assert_count(page.locator(".drawing .word"), 12)
-    assert_count(page.locator(".guess.wrong, .key .wrong"), 0)
+    assert_count(page.locator(".guess.wrong, .key .wrong, .key .gold"), 0)
     wrong = [row for row in range(6) if VIEWS[0].is_right(row) is False]
     assert wrong
     for row in wrong:
         page.locator(f".word[data-word='row-{row}']").hover()
         assert_count(page.locator(".word.focus"), 1)
         assert_count(page.locator(".guess.wrong"), 1)
-        assert_count(page.locator(".key .wrong"), 1)
+        assert_count(page.locator(".key .wrong, .key .gold"), 2)
 
 
 def test_a_matrix_has_a_cell_for_each_value(page_of):
@@ -196,6 +196,9 @@ def test_a_matrix_has_a_cell_for_each_value(page_of):
     page.keyboard.press("ArrowRight")
     assert page.locator(":focus").get_attribute("data-word") == "column-1"
     assert_count(page.locator(".outlines .guess"), 3)
+    missed = sum(VIEWS[0].is_right(row) is False for row in range(6))
+    assert 0 < missed < 3
+    assert_count(page.locator(".outlines .gold"), missed)
 
 
 def test_without_a_script_the_figure_stays(page_of):
@@ -230,3 +233,4 @@ def test_a_kind_that_heads_share_is_drawn_once_for_each_layer(page_of):
     page = page_of(Shown(((VIEWS[0], shared, VIEWS[2]),), "lines", "m"))
     page.locator(".drawing .title").first.wait_for()
     assert page.locator(".drawing .title").all_text_contents() == ["3-9 · weight", "layer 3 · attn", "3-2 · weight"]
+    assert_texts(page.get_by_role("group", name="Heads").locator("label"), ["3-9", "3-2"])
