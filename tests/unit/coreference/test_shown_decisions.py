@@ -6,13 +6,21 @@ from typing import Any
 
 import pytest
 
-from attentionology.analyses.coreference.choices import Choice
-from attentionology.analyses.coreference.examples import Decision, ShownCandidate, ShownExample, shown_example, spread
+from attentionology.analyses.coreference.antecedents import DIRECTIONS
+from attentionology.analyses.coreference.choices import Choice, choices_of
+from attentionology.analyses.coreference.examples import (
+    Decision,
+    ShownCandidate,
+    ShownExample,
+    decisions_of,
+    shown_example,
+    spread,
+)
 from attentionology.analyses.coreference.explored import explored_coreference
-from attentionology.analyses.coreference.shown_tables import CoreferenceResults, candidates_table
+from attentionology.analyses.coreference.shown_tables import CoreferenceResults, best_table, candidates_table
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.coreference import Document, Mention
-from tests.documents import counted_mentions, window
+from tests.documents import counted_mentions, random_batch, window
 from tests.shown_tables import as_shown, distinct, on_page, with_unit
 
 
@@ -61,6 +69,33 @@ def test_the_finding_says_on_which_side_of_the_rules_the_heads_are(low, high, ve
     assert f"Held out, the best heads have 25.0 %, {verdict} the rules (" in finding.text
 
 
+def test_the_summary_of_a_head_names_the_first_type_that_it_is_the_best_for():
+    metric = counted_mentions()
+    tables = metric.compute()
+    gains = {f"{name}{end}": 0.1 for name in ("gain", "heldout_gain") for end in ("", "_low", "_high")}
+    best = tables.best.assign(layer=1, head=2, **gains)
+    explored = explored_coreference(CoreferenceResults(tables._replace(best=best), min_count=1), metric, "weight")
+    assert {name: [text.split(" by ")[0] for text in texts] for name, texts in explored.phrases.items()} == {
+        "1-2": ["finds the antecedents of all mentions better than the rules do,"]
+    }
+    types = best[(best["candidates"] == "preceding") & (best["total"] > 0)]["type"]
+    labels = [f"antecedents, {name} mentions" for name in types]
+    assert [fact.label for fact in explored.facts["1-2"]] == labels
+    assert len(labels) > 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [(False, "head words of the preceding mentions"), (True, "head words of the two names or occupations in question")],
+)
+def test_baselines_choose_among_preceding_mentions_whatever_heads_choose_among(asked, named):
+    account = {"anaphors": 9, "scored": 8, "no answer": 0}
+    results = CoreferenceResults(counted_mentions().compute(), account=account, candidates="words", asked=asked)
+    table = best_table(results)
+    assert f"The candidates of this and the next three columns are {named}." in table.legend
+    assert "Candidates are all other words." in table.notes[0]
+
+
 def words(start: int, stop: int) -> str:
     return " ".join(f"w{number}" for number in range(start, stop))
 
@@ -104,3 +139,54 @@ def test_examples_are_spread_over_documents(right):
         [numbers.index(each.choice) for each in spread(decisions, right=way)] for way in (right, not right)
     )
     assert (chosen, others) == ([0, 4, 6, 1, 5], [7])
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_decisions_have_the_weights_of_their_direction_and_could_have_been_wrong(direction):
+    documents, batch = random_batch()
+    decisions = list(decisions_of(batch, (direction, 2, 3), "preceding"))
+    forced = [choice for _, choice in choices_of(batch) if choice.heads == choice.gold]
+    assert len(decisions) == len(choices_of(batch)) - len(forced) > 0 < len(forced)
+    for decision in decisions:
+        values = batch.maps[documents.documents.index(decision.document), 1, 2].numpy()[1:, 1:]  # without [CLS]
+        row = (values if direction == "mention->antecedent" else values.T)[decision.choice.head]
+        assert decision.weights == {word: pytest.approx(row[word]) for word in decision.choice.heads}
+        best = max(decision.weights, key=decision.weights.__getitem__)
+        assert decision.right == (best in decision.choice.gold)
+
+
+@pytest.mark.parametrize(
+    ("policy", "second", "texts"),
+    [
+        ("preceding", "another", ["w0 w1", "w4"]),
+        ("preceding", "e", ["w1 w2", "w4"]),  # the antecedent among the mentions with this head word
+        ("mentions", "another", ["w0 w1", "w4 w5"]),
+        ("words", "e", ["w1", "w4"]),
+    ],
+)
+def test_a_candidate_is_the_first_mention_with_its_head_word_or_the_antecedent(policy, second, texts):
+    """The mention ends its sentence, and the candidates have equal weights, so that the first word is first."""
+    document = Document(
+        "d1",
+        (Sentence("s1", tuple(words(0, 4).split())), Sentence("s2", tuple(words(4, 8).split()))),
+        (
+            Mention(((0, 2),), "one", 1, "nominal"),
+            Mention(((1, 3),), second, 1, "nominal"),
+            Mention(((3, 4),), "e", 3, "pronoun"),
+            Mention(((4, 6),), "later", 4, "nominal"),
+        ),
+    )
+    heads = frozenset([1])
+    choice = Choice(window(document), document.mentions[2], document.mentions[:2], heads, heads | {4}, heads)
+    shown = shown_example(Decision(document, choice, {4: 0.5, 1: 0.5}, True), policy)
+    assert ([candidate.text for candidate in shown.candidates], shown.after) == (texts, "")
+
+
+def test_twelve_words_are_shown_without_an_ellipsis():
+    sentence = Sentence("s1", tuple(words(0, 25).split()))
+    mentions = Mention(((0, 12),), "e", 3, "nominal"), Mention(((12, 13),), "e", 12, "pronoun")
+    document = Document("d1", (sentence,), mentions)
+    heads = frozenset([3])
+    choice = Choice(window(document), mentions[1], mentions[:1], heads, heads, heads)
+    shown = shown_example(Decision(document, choice, {3: 0.5}, True), "preceding")
+    assert (shown.before, shown.after, shown.candidates[0].text) == (words(0, 12), words(13, 25), words(0, 12))
