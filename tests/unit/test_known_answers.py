@@ -12,7 +12,7 @@ import pytest
 
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.known_answers import sample
-from attentionology.analyses.known_answers.independent import independent_checks
+from attentionology.analyses.known_answers.independent import TOTALS, independent_checks
 from attentionology.analyses.known_answers.sample import SampleAnswers, compared, digest_of_counts, known_answers
 from attentionology.engine.known_answers import check_setting
 
@@ -55,6 +55,33 @@ def test_numbers_that_differ_are_counted_among_those_of_their_analysis():
 @pytest.mark.parametrize(("value", "expected"), [(50.049, []), (49.951, []), (50.051, ["numbers: surface"])])
 def test_real_numbers_may_differ_by_half_a_printed_digit(value, expected):
     assert failed(replace(KNOWN, numbers={**KNOWN.numbers, "surface, a": value})) == expected
+
+
+def test_a_line_counts_the_numbers_of_its_analysis_and_names_the_first_that_differs():
+    numbers = {**KNOWN.numbers, "surface, c": 60.0}
+    known = replace(KNOWN, numbers=numbers, unit=dict.fromkeys(numbers, 0.1))
+    found = replace(known, numbers={**numbers, "surface, a": 40.0})
+    lines = {line.name: line.found for line in compared(found, known)}
+    assert lines["numbers: surface"] == "1 of 2 differ, such as surface, a: 40.0 instead of 50.0"
+    assert lines["numbers: norms"] == "1 equal to the printed digits"
+
+
+def test_independent_numbers_stand_beside_those_of_the_same_map_or_the_command_that_gives_them():
+    def results_of(kind: int) -> SimpleNamespace:
+        accuracies = {
+            name: [kind + column + row for row in (0.01, 0.02, 0.03)]
+            for name, column in (("accuracy", 0.1), ("heldout_accuracy", 0.2), ("control_accuracy", 0.3))
+        }
+        return SimpleNamespace(best=pd.DataFrame({"relation": TOTALS, **accuracies}))
+
+    lines = independent_checks({("dependency", "weight"): results_of(0), ("dependency", "norm"): results_of(1)})
+    here = [line.found.partition("; here ")[2] for line in lines]
+    assert here[:3] == [
+        "all 21.0, all-nopunct 22.0, all-nopunct-noroot 23.0",
+        "all 121.0, all-nopunct 122.0, all-nopunct-noroot 123.0",
+        "all 31.0, all-nopunct 32.0, all-nopunct-noroot 33.0",
+    ]
+    assert [f"--map {kind} " in line for kind, line in zip(("weight", "norm"), here[3:], strict=True)] == [True, True]
 
 
 def test_shipped_file_covers_all_analyses_and_has_no_odd_numbers(tmp_path):
