@@ -158,6 +158,11 @@ def test_tables_have_the_best_layer_and_paired_differences():
     assert rates[best["layer"] - 1].min() == rates.min()
     largest = np.unravel_index(first.size.argmax(), first.size.shape)
     assert best["largest_error_rate"] == rates[largest]
+    worst = np.unravel_index(rates.argmax(), rates.shape)
+    sized = first._replace(size=rates)  # the head with the most errors has the largest values
+    of_heads = tables({Series("AWI", "norm", "single"): sized}, baselines).best.iloc[0]
+    assert (of_heads["largest_layer"], of_heads["largest_head"]) == (worst[0] + 1, worst[1] + 1)
+    assert of_heads["largest_head"] != of_heads["head"]
     expected = first.error_rates()[:, 1, 0] - halved.error_rates()[:, 1, 0]
     row = results.contrasts.query("layer == 2").iloc[0]
     assert row["difference"] == pytest.approx(expected[0])

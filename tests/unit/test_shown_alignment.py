@@ -11,12 +11,14 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.alignment import columns
+from attentionology.analyses.alignment.example import choose_pair
 from attentionology.analyses.alignment.explored import explored_alignment
 from attentionology.analyses.alignment.results import AlignmentResults, LayerChoice, choose
 from attentionology.analyses.alignment.section import alignment_section, shown_tables
 from attentionology.analyses.alignment.series import Series
 from attentionology.analyses.alignment.tables import AlignmentTables
 from attentionology.analyses.contract import Titles
+from attentionology.corpora_loaders.alignment import SentencePair
 from tests.shown_tables import Columns, cells, distinct, in_brackets, in_latex, in_terminal, on_page, percent
 
 SERIES = [
@@ -263,7 +265,7 @@ def test_words_on_special_tokens_are_those_of_one_setting(explored):
     """By norm as by weight."""
     _, results, _ = explored
     cells = results.tables.cells.assign(on_special=0.1)
-    for setting, measure, share in (("AWI", "norm", 0.2), ("AWO", "norm", 0.3), ("AWO", "weight", 0.4)):
+    for setting, measure, share in (("AWI", "norm", 0.5), ("AWO", "norm", 0.3), ("AWO", "weight", 0.4)):
         cells.loc[cells["setting"].eq(setting) & cells["measure"].eq(measure), "on_special"] = share
     *_, rests = explored_alignment(replace(results, tables=replace(results.tables, cells=cells))).findings
     words = "In layer 1 (AWO), 40.0 % of the target words rest on special tokens by weight, and 30.0 % by norm."
@@ -326,6 +328,17 @@ def test_the_page_explains_what_was_chosen_and_directions_if_there_are_two(explo
     ):
         chosen = LayerChoice(Series("AWI", measure), 1, by_gold=True)
         assert context(chosen=chosen)["chosen"] == {"layer": 2, "setting": "AWI", "measure": measure, "reason": reason}
+
+
+@pytest.mark.parametrize("sizes", [(4, 16), (16, 4)])
+@pytest.mark.parametrize("number", range(5))
+def test_a_pair_of_four_to_sixteen_words_is_drawn_whatever_the_hashes(number, sizes):
+    others = [(3, 16), (4, 17), (16, 3), (17, 4)]
+    pairs = [
+        SentencePair(id=f"{number}: {source}, {target}", source=("x",) * source, words=("y",) * target)
+        for source, target in (*others, sizes)
+    ]
+    assert choose_pair(pairs) == pairs[-1]
 
 
 def test_the_layer_whose_links_are_written():
