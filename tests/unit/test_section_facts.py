@@ -104,6 +104,8 @@ def test_notes_and_legend_of_dependency(words: DependencyResults) -> None:
     assert "as the mean over the copies (3)." in best_table(with_control).legend
     assert ", with a 95 % bootstrap interval over sentences" in table.legend
     assert "bootstrap" not in best_table(replace(words, best=words.best.assign(accuracy_low=float("nan")))).legend
+    of_all = words.best["accuracy_low"].where(words.best["relation"] == "all")  # other rows have no interval
+    assert "bootstrap interval" in best_table(replace(words, best=words.best.assign(accuracy_low=of_all))).legend
     assert "<b>both</b>" not in table.legend
     three = pd.concat([words.cells, words.cells[words.cells["direction"] == "dep->head"].assign(direction="both")])
     legend = best_table(replace(words, cells=three)).legend

@@ -247,6 +247,8 @@ def test_the_section_names_an_example_and_what_words_of_a_causal_model_can_reach
     single = [row for row in best_table(results).rows if row["relation"] in RELATIONS and row["relation"] != "punct"]
     section = dependency_section(replace(results, cells=cells, trees="enhanced"), Titles("m", "c"))
     assert section.context["example"] == single[0]
+    punctuation = results.best[results.best["relation"] == "punct"]
+    assert dependency_section(replace(results, best=punctuation, min_count=1)).context["example"] is None
     assert section.context["map_facts"] == [*results.map_facts, *reach_facts(cells)]
     titled = section.figures["dependency_best"].get_suptitle(), section.figures["dependency_heads"].get_suptitle()
     assert titled == ("m on c · enhanced dependencies",) * 2
