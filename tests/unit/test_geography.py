@@ -130,11 +130,12 @@ def test_relations_of_heads():
             ("amod", 2, 1, 100, 0.9, 0.01, -0.04),
             ("obj", 3, 1, 100, 0.7, 0.2, np.nan),
             ("acl", 1, 1, 49, 0.7, 0.4, 0.3),
+            ("nmod", 4, 1, 50, 0.7, 0.4, 0.3),
         ],
         columns=["relation", "layer", "head", "total", "accuracy", "gain", "gain_low"],
     ).assign(direction="dep->head")
     found = best_relations(best)
-    assert found[["layer", "head", "relation"]].to_numpy().tolist() == [[3, 1, "obj"], [3, 9, "case"]]
+    assert found[["layer", "head", "relation"]].to_numpy().tolist() == [[3, 1, "obj"], [3, 9, "case"], [4, 1, "nmod"]]
     heads = pd.DataFrame({"layer": [1, 3], "head": [1, 9], **dict.fromkeys(STATISTICS, 0.1)})
     labelled = label_heads(heads, relations=found)
     assert labelled["relation"].isna().tolist() == [True, False]

@@ -185,6 +185,11 @@ def test_amplified_pairs(results, tables):
     }
     expected = cells(results.amplified.query("rank <= 5").to_dict("records"), columns)
     assert on_page(tables["norms_amplified"]) == expected
+    seven = pd.concat([results.amplified[:1]] * 7).assign(rank=range(1, 8))
+    (shown,) = (
+        table for table in norms_section(replace(results, amplified=seven)).shown if table.name == "norms_amplified"
+    )
+    assert [row["rank"] for row in shown.rows] == [1, 2, 3, 4, 5]
 
 
 def test_dispersion(results, tables):

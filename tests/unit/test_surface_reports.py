@@ -258,10 +258,11 @@ def test_labels(surface):
     assert sum(int(row["heads"]) for row in rows.values()) == len(heads)
 
 
-def test_a_terminal_names_eight_heads_with_a_label_and_says_if_there_are_more(surface):
-    heads = surface.tables.heads.assign(label=["next"] * 9 + ["previous"] * 3)
+@pytest.mark.parametrize(("n", "more", "others"), [(8, "", "3-1 3-2 3-3 3-4"), (9, " …", "3-2 3-3 3-4")])
+def test_a_terminal_names_eight_heads_with_a_label_and_says_if_there_are_more(surface, n, more, others):
+    heads = surface.tables.heads.assign(label=["next"] * n + ["previous"] * (12 - n))
     notes = layers_table(replace(surface, tables=surface.tables._replace(heads=heads))).notes
-    assert notes[2:4] == ("next token: 1-1 1-2 1-3 1-4 2-1 2-2 2-3 2-4 …", "previous token: 3-2 3-3 3-4")
+    assert notes[2:4] == (f"next token: 1-1 1-2 1-3 1-4 2-1 2-2 2-3 2-4{more}", f"previous token: {others}")
 
 
 def test_gradients(surface):
