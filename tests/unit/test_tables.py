@@ -142,6 +142,8 @@ def test_brackets_are_explained_only_where_there_are_some():
     for number, width, is_there in ((1, 150, False), (2, 150, True), (2, 50, False)):
         shown = ShownTable("t", "Title", columns, rows[:number], notes=("A note.",))
         assert (explained in printed(shown.terminal(width), width)) == is_there
+    offset = TableColumn("rate", "share", "", "rate", beside=lambda row: "(+1)", beside_in="any")
+    assert "In square" not in printed(ShownTable("t", "Title", [offset], rows, notes=("A note.",)).terminal(150), 150)
     assert shown.latex().startswith("% Title\n\\begin{tabular}{r}\n")
 
 
