@@ -119,15 +119,13 @@ def layers_table(results: NormResults) -> ShownTable:
             columns.append(TableColumn(f"norm_share:{name}", "share", "", f"‖αf‖ {name}"))
     columns += [TableColumn(name, "share", "", name) for name in ("attn-w", "attnresln-n", "atbffresln-n")]
     columns.append(TableColumn("expansion", "number", "", "expansion", digits=2))
+    note = "α and ‖αf‖ are shares of attention weights and of norms (%). Mixing ratios are in %."
     if results.change is not None:
         for row in rows_of(results.change):
             rows[row["layer"]][row["component"]] = row["change"]
         columns += [TableColumn(component, "number", "", component) for component in ("FF", "FFB")]
-    notes = (
-        "α and ‖αf‖ are shares of attention weights and of norms (%). Mixing ratios are in %. FF and FFB are the "
-        "change of the map by the feed-forward network and by the whole block, 1 − ρ.",
-    )
-    return ShownTable("norms_layers", "Weights and norms by layer", columns, list(rows.values()), notes=notes)
+        note += " FF and FFB are the change of the map by the feed-forward network and by the whole block, 1 − ρ."
+    return ShownTable("norms_layers", "Weights and norms by layer", columns, list(rows.values()), notes=(note,))
 
 
 def _mixing_rows(results: NormResults, mixing: pd.DataFrame) -> list[Row]:

@@ -119,6 +119,12 @@ def test_layers(results):
     assert in_terminal(table, 160) == expected
     without_unit = [{name.removesuffix(" %"): cell for name, cell in row.items()} for row in on_page(table)]
     assert without_unit == expected
+    assert table.notes[0].endswith(
+        "Mixing ratios are in %. FF and FFB are the change of the map by the feed-forward "
+        "network and by the whole block, 1 − ρ."
+    )
+    unchanged = layers_table(replace(results, change=None))
+    assert ("FF" in on_page(unchanged)[0], unchanged.notes[0].endswith("Mixing ratios are in %.")) == (False, True)
 
 
 def test_mixing_ratios_beside_the_paper(beside_paper):
