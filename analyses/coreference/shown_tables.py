@@ -126,7 +126,7 @@ def best_table(results: CoreferenceResults) -> ShownTable:
         notes=notes,
         style=_style,
         facts={
-            "choices": n_choices(results),
+            "choices": f"{n_choices(results):,}",
             "copies": len(results.controls),
             "interval": ", with a 95 % bootstrap interval over documents" if has_intervals else "",
             "preceding": words["preceding"],

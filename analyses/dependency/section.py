@@ -125,6 +125,7 @@ def best_table(results: DependencyResults) -> ShownTable:
     """Return the table of the best head of each relation, frequent relations first."""
     cells, best = results.cells, results.best
     has_intervals = bool(best["accuracy_low"].notna().any())
+    n_choices = cells["direction"].nunique() * int(cells["layer"].max()) * int(cells["head"].max())
     return ShownTable(
         "dependency_best",
         "Best attention head per relation (accuracy in %)",
@@ -136,7 +137,7 @@ def best_table(results: DependencyResults) -> ShownTable:
         ),
         style=_style,
         facts={
-            "choices": cells["direction"].nunique() * int(cells["layer"].max()) * int(cells["head"].max()),
+            "choices": f"{n_choices:,}",
             "both": _BOTH if "both" in set(cells["direction"]) else "",
             "copies": len(results.controls),
             "interval": _INTERVAL if has_intervals else "",

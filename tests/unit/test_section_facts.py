@@ -65,6 +65,11 @@ def test_dependency(words: DependencyResults) -> None:
         f"({percent(row['accuracy'])} %). Always guessing the word {places} to the {side} finds it for "
         f"{row['offset_correct']} ({percent(row['offset_accuracy'])} %)."
     ) in text
+    many = words.best.assign(total=9999, correct=8888, offset_correct=7777)
+    text = said("dependency", dependency_section(replace(words, best=many)))
+    assert "For example: 9,999 words are" in text
+    assert "finds that other word for 8,888 of them" in text
+    assert "finds it for 7,777 (" in text
 
 
 @pytest.mark.parametrize(
@@ -111,13 +116,16 @@ def test_notes_and_legend_of_dependency(words: DependencyResults) -> None:
     legend = best_table(replace(words, cells=three)).legend
     assert "<b>both</b>: the word for which the sum of the two values is largest." in legend
     assert "the best of 18 on these same words" in legend
+    deep = best_table(replace(words, cells=words.cells.assign(layer=200))).legend
+    assert "the best of 1,200 on these same words" in deep
     assert [against_tags(table).style(row) for row in table.rows] == [table.style(row) for row in table.rows]
 
 
 def test_coreference(mentions) -> None:  # noqa: F811  # the fixture
     account = {"anaphors": 1099, "scored": 1077, "no answer": 3, "documents": 8, "forced": 4}
     results = mentions._replace(account=account, notes=("Note a.", "Note b."), map_facts=("fact a", "fact b"))
-    text = said("coreference", coreference_section(results))
+    section = coreference_section(results)
+    text, largest = said("coreference", section), section.context["largest"]
     assert text.startswith(
         "The best head for every type of mention fact a · fact b 1,077 of the 1,099 mentions that have an antecedent "
         "are scored. Note a. Note b. Candidates are head words of the preceding mentions. Entities that are mentioned "
@@ -125,8 +133,14 @@ def test_coreference(mentions) -> None:  # noqa: F811  # the fixture
         f"{MIN_COUNT} mentions. [figure coreference_best]"
     )
     assert "The largest of 12 differences would be large even by chance." in text  # 2 layers, 3 heads, 2 directions
+    many = {**section.context, "choices": 1234, "largest": [{**each, "choices": 4321} for each in largest]}
+    in_many = said("coreference", replace(section, context=many))
+    assert "The largest of 1,234 differences would be large even by chance." in in_many
+    assert "of 4,321 heads and directions" in in_many
     assert "1,099 mentions have an antecedent in the corpus, of which 1,077 could be scored. 4 of the scored" in text
     assert text.endswith("given with candidates of which none is right: 3")
+    deep = results.tables._replace(cells=results.tables.cells.assign(layer=200))
+    assert "the best of 1,200 on these same mentions" in best_of_mentions(results._replace(tables=deep)).legend
     copies = best_of_mentions(results._replace(controls=results.controls * 2)).legend
     assert "as the mean over the copies (2)." in copies
     assert "<dd>The accuracy of a guess that always picks the nearest candidate. The candidates" in copies
@@ -185,10 +199,10 @@ def test_gradients_are_those_of_the_tokens_of_the_model() -> None:
 
 def test_norms(norms) -> None:  # noqa: F811  # the fixture
     changed = norms.change.assign(sentences=1234)
-    points = pd.concat([norms.points, norms.points[:1]])  # not as many as anything else
+    points = pd.concat([norms.points[:1]] * 1111)
     text = said("norms", norms_section(replace(norms, change=changed, points=points)))
     assert text.startswith("mind the <gap> Where attention goes, by weight and by norm [norms_classes]")
-    assert f"The figure shows {len(points)} tokens of a few sentences" in text
+    assert "The figure shows 1,111 tokens of a few sentences" in text
     assert f"The ratios are over all layers and {norms.mixing['tokens'].max()} tokens." in text
     assert "as the mean over 1,234 sentences." in text
 
