@@ -72,18 +72,23 @@ def test_dependency(words: DependencyResults) -> None:
     assert "finds it for 7,777 (" in text
 
 
+def of_trees(sentences: int, left_out: int) -> SpanningTrees:
+    heads, best = (pd.DataFrame(columns=schema.names) for schema in (TREES, TREES_BEST))
+    return SpanningTrees(heads, best, sentences, left_out)
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
         ({"rules": pd.DataFrame(columns=RULES.names)}, "Heads against parts of speech"),
         ({"ensembles": pd.DataFrame(columns=ENSEMBLES.names)}, "Ensembles of heads"),
         (
-            {
-                "spanning_trees": SpanningTrees(
-                    pd.DataFrame(columns=TREES.names), pd.DataFrame(columns=TREES_BEST.names), 1500, 3
-                )
-            },
-            "1,500 of the first sentences are scored; 3 are left out",
+            {"spanning_trees": of_trees(1500, 3)},
+            "1,500 of the first sentences are scored; 3 are left out, because they do not have one root",
+        ),
+        (
+            {"spanning_trees": of_trees(1, 1)},
+            "1 of the first sentences is scored; 1 is left out, because it does not have one root",
         ),
         ({"trees": "enhanced"}, "Heads that are the root or an empty node are left out"),
     ],

@@ -152,6 +152,7 @@ def test_curves_have_a_band_where_all_values_have_limits() -> None:
     [
         (0.0499, 2, "Heads that find relations have a larger effect on their words (loss) than other heads of their"),
         (0.05, 2, "It was not shown that heads that find relations have a larger effect on their words (loss) than"),
+        (0.0499, 1, "Heads that find relations have a larger effect on their words (loss) than other heads of their"),
         (0.0499, 0, ""),
     ],
 )
@@ -162,7 +163,8 @@ def test_the_conclusion_is_about_the_effect_that_is_shown(p: float, relations: i
     found = replace(found, tables=replace(found.tables, summary=pd.DataFrame([of_cosine, of_loss])))
     text = conclusion(found)
     assert text.startswith(said)
-    end = f"above their mean for 1 of 2 relations; mean relative rank 0.25, where 0.5 is chance; p = {p:.4f}."
+    compared = {1: "1 relation", 2: "2 relations"}.get(relations)
+    end = f"above their mean for 1 of {compared}; mean relative rank 0.25, where 0.5 is chance; p = {p:.4f}."
     assert text.endswith(end if said else "")
     assert bool(text) == bool(said)
 
