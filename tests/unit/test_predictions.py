@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 from dataclasses import asdict
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from attentionology import analyze
 from attentionology.analyses import AblationOptions
+from attentionology.analyses.ablation import predictions
 from attentionology.analyses.ablation.effects import AblationMaker, HeadMeans
 from attentionology.analyses.ablation.predictions import MAX_WORDS, PredictionMaker
 from attentionology.analyses.shared.options import CountOptions
@@ -18,6 +21,7 @@ from attentionology.corpora_loaders import Sentence, Treebank, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import shared_batches
 from tests import tiny
+from tests.maps import counted_words
 from tests.unit.test_ablation import without
 
 SENTENCES = list(load_treebank(SAMPLE_TREEBANK, limit=12))
@@ -125,3 +129,15 @@ def test_the_explorer_has_short_sentences_of_its_sample(masked, monkeypatch):
         words = shown[each.sentence].special.count(False)
         assert (len(each.log_p), len(each.likeliest)) == (words, words)
     assert asdict(explorer)["predictions"]
+
+
+def test_heads_of_relations_with_the_largest_gains_follow_the_head_with_the_largest_effect(monkeypatch):
+    rows = [("all", 1, 1, 0.9, 0.5), ("det", 1, 2, 0.1, 0.05), ("obj", 2, 1, 0.3, 0.1), ("nsubj", 2, 2, 0.8, -0.1)]
+    best = pd.DataFrame(rows, columns=["relation", "layer", "head", "heldout_gain", "heldout_gain_low"])
+    metric = counted_words()
+    monkeypatch.setattr(type(metric), "compute", lambda self: SimpleNamespace(best=best))
+    heads = [(layer, head) for layer in (0, 1) for head in (0, 1, 2)]
+    for most, shown in ((2, ((1, 0), (1, 2))), (3, ((0, 1), (1, 0), (1, 2)))):
+        monkeypatch.setattr(predictions, "_MAX_HEADS", most)
+        effect = np.array([0.3, 0.1, 0, 0.2, 0.1, 0.5])
+        assert predictions.heads_to_show({"dependency/weight": metric}, heads, effect) == shown

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from attentionology.analyses.ablation.analysis import _of_predictions
 from attentionology.analyses.ablation.columns import ABLATION, PRUNING, RELATIONS, SUMMARY
 from attentionology.analyses.ablation.predictions import beats_position
 from attentionology.analyses.ablation.report import (
@@ -167,6 +169,24 @@ def test_the_conclusion_is_about_the_effect_that_is_shown(p: float, relations: i
     end = f"above their mean for 1 of {compared}; mean relative rank 0.25, where 0.5 is chance; p = {p:.4f}."
     assert text.endswith(end if said else "")
     assert bool(text) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("mask", "causal", "lacking"),
+    [
+        (3, False, "the checkpoint has no language-model head"),
+        (None, True, "the checkpoint has no language-model head"),
+        (None, False, "the tokenizer has no mask token"),
+    ],
+)
+def test_the_note_says_why_effects_on_predictions_are_missing(mask: int | None, causal: bool, lacking: str) -> None:
+    setting: Any = SimpleNamespace(
+        encoder=SimpleNamespace(tokenizer=SimpleNamespace(mask_token_id=mask), causal=causal),
+        load_masked_lm=lambda: None,
+        load_causal_lm=lambda: None,
+    )
+    expected = None, f"Effects on predictions were not measured: {lacking}."
+    assert _of_predictions(setting, setting) == expected
 
 
 @pytest.mark.parametrize("complete", [True, False])
