@@ -144,7 +144,10 @@ def test_the_nearest_word_is_found_on_each_side():
 
 def test_the_best_rules_are_named(corpus):
     texts, maps = corpus
-    table = counted(texts, maps)[0].compute().set_index(["relation", "tag"])
+    table = counted(texts, maps)[0].compute()
+    order = [(-row["total"], row["relation"], row["tag"]) for _, row in table.iterrows()]
+    assert order == sorted(order)  # the most frequent pairs first
+    table = table.set_index(["relation", "tag"])
     words = [right for _, tag, right in words_of(texts, {"obj"}) if tag == "VERB"]
     row = table.loc[("obj", "VERB")]
     sums = np.sum(words, axis=0)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from attentionology import analyze
+from attentionology.analyses.dependency.tables import TOTALS
 from attentionology.analyses.shared.options import CountOptions
+from attentionology.analyses.surface import reading
+from attentionology.analyses.surface.analysis import _gradients
 from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -31,6 +35,28 @@ def test_notes_say_how_maps_were_read():
         "As in the published code, 0.0001 of uniform attention was mixed into rows for the entropy, and 0.001 for the "
         "distances between heads.",
     )
+
+
+def test_special_tokens_have_the_names_of_the_tokenizer():
+    assert dict(read().specials) == {"first_special": "[CLS]", "last_special": "[SEP]"}
+
+
+def test_heads_are_named_after_single_relations(monkeypatch):
+    seen: set[str] = set()
+    monkeypatch.setattr(reading, "best_relations", lambda best, least: seen.update(best["relation"]))
+    analyze(tiny.encoder(), TREEBANK, analyses=["dependency", "surface"], options=[CountOptions(replicates=2)])
+    assert seen
+    assert not seen & {*TOTALS, "root"}
+
+
+@pytest.mark.parametrize(("read_inputs", "number"), [(1500, "1,500"), (1200, "1,200 of the first 1,500")])
+def test_the_note_on_gradients_counts_what_was_read(read_inputs, number):
+    facts = SimpleNamespace(obstacle="", gradients="gradients", asked=1500, loss="mlm", unit="sentences")
+    metric = SimpleNamespace(total=read_inputs, compute=lambda: "table")
+    counted: Any = SimpleNamespace(facts=facts, failures={}, metric=lambda name, kind: metric)
+    table, (note,) = _gradients(SurfaceOptions(), counted)
+    start = "Gradients are those of the masked-LM loss, the mean over masked pieces, on "
+    assert (table, note.startswith(f"{start}{number} sentences with 15 % of")) == ("table", True)
 
 
 def test_of_causal_models_it_is_said_what_a_token_sees_and_what_an_input_begins_with():
