@@ -89,6 +89,7 @@ def explorer_of(
         ensembles=tuple(ensemble for contribution in contributions for ensemble in contribution.ensembles),
         predictions=tuple(prediction for prediction in predictions if prediction.sentence in shown_ids),
         sample=sample,
+        undrawn=_undrawn(list(samples.values()), str(record["corpus"]["unit"])),
     )
 
 
@@ -197,6 +198,13 @@ def _notes(samples: Sequence[InputSample], shown: Sequence[SampledSentence], sto
         yield f"Inputs of more than {MOST_ROWS} words are not stored: {too_long:,}."
     if left_out := stored - len(shown):
         yield f"The page has no space for {left_out:,} further inputs that were stored."
+
+
+def _undrawn(samples: Sequence[InputSample], unit: str) -> str:
+    """Say why no input is drawn if all have too many words, as whole documents have."""
+    if samples and all(int(metric.too_long) == int(metric.inputs) > 0 for metric in samples):
+        return f"No example is drawn, because all {unit} have more than {MOST_ROWS} words."
+    return ""
 
 
 def _joined(samples: Mapping[str, InputSample]) -> Iterator[_ByKind]:

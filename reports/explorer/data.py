@@ -276,6 +276,7 @@ class Explorer:
     ensembles: tuple[Ensemble, ...] = ()
     predictions: tuple[Predicted, ...] = ()  # for some of the sampled inputs
     sample: Sample | None = None  # the sampled inputs; None if there are none
+    undrawn: str = ""  # why there are none, where a reader expects some
 
 
 def deflated(content: bytes) -> str:

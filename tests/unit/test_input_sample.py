@@ -26,7 +26,7 @@ from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.analyses.shared.sampled_input import LEVELS, NO_GUESS
 from attentionology.analyses.shared.stored_metrics import MetricStates, added_up
 from attentionology.corpora_loaders import Sentence
-from attentionology.engine.explorer import _notes, _sample
+from attentionology.engine.explorer import _notes, _sample, _undrawn
 from attentionology.engine.stored_run import merged_samples, sample_inputs, shared_ids
 from attentionology.extractors import MapBatch
 from tests import documents
@@ -246,6 +246,15 @@ def test_the_note_says_what_was_too_long_and_which_inputs_are_from_as_many_docum
     assert list(_notes([few], shown, 3)) == [f"{by_hash.replace('1,050', '1,030')}.", cases, levels, long]
     whole: Any = SimpleNamespace(inputs=3, size=60, too_long=0, compute=lambda: 3)
     assert list(_notes([whole], shown, 3)) == ["All 3 inputs.", levels]
+
+
+def test_a_page_without_examples_says_that_all_inputs_are_too_long():
+    long: Any = SimpleNamespace(inputs=torch.tensor(6), too_long=torch.tensor(6))
+    short: Any = SimpleNamespace(inputs=torch.tensor(6), too_long=torch.tensor(5))
+    none: Any = SimpleNamespace(inputs=torch.tensor(0), too_long=torch.tensor(0))
+    why = "No example is drawn, because all windows have more than 128 words."
+    assert _undrawn([long, long], "windows") == why
+    assert [_undrawn(samples, "windows") for samples in ([], [none], [short], [long, short])] == [""] * 4
 
 
 def test_the_annotation_is_that_of_the_rows():

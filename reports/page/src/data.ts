@@ -15,6 +15,8 @@ export interface Explorer {
   ensembles?: Ensemble[];
   predictions?: Predicted[];
   sample: Sample | null;
+  /** Why there is no sample, where a reader expects one; runs of earlier versions do not say it. */
+  undrawn?: string;
 }
 
 export interface Measure {

@@ -83,6 +83,7 @@ export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boo
         </div>
       )}
       {data.sample && data.sample.sentences.length > 0 && <Shown data={data} sample={data.sample} view={view} go={go} />}
+      {data.undrawn && <p class="note">{data.undrawn}</p>}
       </div>
     </div>
   );

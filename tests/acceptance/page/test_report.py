@@ -236,6 +236,13 @@ def test_a_narrow_screen_shows_what_matters(open_page, report, view):
     assert not page.locator(".contents a").first.is_visible()
 
 
+def test_a_page_without_examples_says_why(open_page, small, tmp_path):
+    page = open_page(written(tmp_path, {**small, "sample": None, "undrawn": "All are long."}))
+    assert page.get_by_text("All are long.", exact=True).is_visible()
+    assert page.locator(".matrix").is_visible()
+    assert_count(page.locator(".drawing"), 0)
+
+
 def test_paper_is_white_and_has_no_controls(open_page, report):
     page = open_page(report, color_scheme="dark")
     page.locator(".drawing").wait_for()
