@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -188,9 +189,10 @@ def test_a_merged_run_says_what_all_runs_read_together(small, other, unknown, sa
     """Half of the words were read by each run. At most 5 % of unknown words are no reason for a warning."""
     kept, states = "A warning of another kind.", [read_states(path) for path in (small, other)]
     for run, n_unknown in zip(states, (0, unknown), strict=True):
-        run.record["sentences"] |= {"words": 100, "unknown_words": n_unknown}
-        run.record["warnings"] = [*warnings_of(run.record["sentences"]), kept]
-        run.record["corpus"]["remarks"] = ["The same.", f"{n_unknown} of these."]
+        record: Any = run.record
+        record["sentences"] |= {"words": 100, "unknown_words": n_unknown}
+        record["warnings"] = [*warnings_of(record["sentences"]), kept]
+        record["corpus"]["remarks"] = ["The same.", f"{n_unknown} of these."]
     assert len(states[1].record["warnings"]) == 2
     merged = merged_states(states, ["first", "second"])
     *of_words, last = merged.record["warnings"]

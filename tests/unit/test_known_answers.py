@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -99,7 +100,7 @@ def test_independent_numbers_stand_beside_those_of_the_same_maps():
     """Relations that are no totals have no independent number, and nothing is passed or failed."""
     relations = ["all", "all-nopunct", "all-nopunct-noroot", "obj"]
     values = {"weight": ([0.41, 0.42, 0.43, 0.9], [0.08, 0.09, 0.1, 0.3]), "norm": ([0.51, 0.52, 0.53, 0.9], [0.2] * 4)}
-    results = {
+    results: dict[tuple[str, str | None], Any] = {
         ("dependency", kind): SimpleNamespace(
             best=pd.DataFrame({"relation": relations, "heldout_accuracy": of_model, "control_accuracy": of_copy})
         )

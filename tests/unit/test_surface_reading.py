@@ -54,6 +54,7 @@ def test_the_note_on_gradients_counts_what_was_read(read_inputs, number):
     facts = SimpleNamespace(obstacle="", gradients="gradients", asked=1500, loss="mlm", unit="sentences")
     metric = SimpleNamespace(total=read_inputs, compute=lambda: "table")
     counted: Any = SimpleNamespace(facts=facts, failures={}, metric=lambda name, kind: metric)
+    table: Any
     table, (note,) = _gradients(SurfaceOptions(), counted)
     start = "Gradients are those of the masked-LM loss, the mean over masked pieces, on "
     assert (table, note.startswith(f"{start}{number} sentences with 15 % of")) == ("table", True)
