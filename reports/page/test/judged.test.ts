@@ -210,6 +210,17 @@ test("judged words of the list are bold if they are at most half of the words, a
   assert.deepEqual([bold("ab", "all"), bold("abc", "all"), bold("abcd", "right"), bold("abcd", "wrong")], ["ab", "", "a", "bcd"]);
 });
 
+test("a long sentence of the list is cut around its first judged word, with dots where words are left out", () => {
+  const shown = (n: number, judged: number): unknown[] => {
+    const rows = Array.from({ length: n }, (_, i) => `w${i}`);
+    const example = { sentence: sentence("s", rows), decisions: [decided(judged, null)], right: 0, judged: 1 };
+    const [before, words, after] = Words({ example, show: "all" }).props.children as [unknown, { key: number }[], unknown];
+    return [before, words[0]?.key, words.at(-1)?.key, after];
+  };
+  assert.deepEqual([shown(16, 15), shown(17, 8), shown(17, 9)], [[false, 0, 15, false], [false, 0, 15, "…"], ["… ", 1, 16, false]]);
+  assert.deepEqual([shown(40, 20), shown(40, 39)], [["… ", 12, 27, "…"], ["… ", 24, 39, false]]);
+});
+
 test("what a head decides is read from its guesses, and the weight below them sorts the sentences", async () => {
   const one = { ...TREE, id: "one" };
   const guesses: Record<string, number[]> = { one: [NO_GUESS, 2, 1, 1, NO_GUESS, 2], two: [NO_GUESS, 3, 1, 2, NO_GUESS, UNSURE] };

@@ -17,9 +17,11 @@ from tests.acceptance.page.waiting import assert_count, assert_texts
 PIXELS = "canvas => [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data]"
 
 
-def test_every_head_is_drawn_and_a_click_opens_it(open_page, small_page, small):
+@pytest.mark.parametrize("kind", ["weight", "norm"])
+def test_every_head_is_drawn_and_a_click_opens_it(open_page, small_page, small, kind):
     sentence = small["sample"]["sentences"][2]
-    page = open_page(small_page, f"#head=1-2&sentence={sentence['id']}&view=all")
+    page = open_page(small_page, f"#head=1-2&kind={kind}&sentence={sentence['id']}&view=all")
+    full = 1 if kind == "weight" else max(sentence["maps"][kind]["scales"])
     thumbnails = page.locator(".thumbnail")
     assert_count(thumbnails, 72)
     inner = slice(1, -1)  # between the special tokens
@@ -28,12 +30,12 @@ def test_every_head_is_drawn_and_a_click_opens_it(open_page, small_page, small):
         thumbnail = thumbnails.nth((layer - 1) * 12 + head - 1)
         assert thumbnail.get_attribute("aria-label") == f"Open head {layer}-{head}"
         drawn = np.array(thumbnail.locator("canvas").evaluate(PIXELS)).reshape(n, n, 4)[..., 3]
-        expected = np.rint(255 * drawn_values(small, sentence, "weight", layer, head)[inner, inner])
+        expected = np.rint(255 * drawn_values(small, sentence, kind, layer, head)[inner, inner] / full)
         np.testing.assert_allclose(drawn, expected, atol=1)
     assert_texts(page.locator(".thumbnail.current span"), ["1-2"])
     thumbnails.nth(13).click()
     page.locator(".drawing .title").wait_for()
-    assert page.locator(".drawing .title").text_content() == "2-2 · weight"
+    assert page.locator(".drawing .title").text_content() == f"2-2 · {kind}"
 
 
 @pytest.mark.parametrize(("kind", "scale"), [("weight", "absolute"), ("norm", "absolute"), ("norm", "words")])
@@ -71,6 +73,9 @@ def test_the_difference_is_that_of_the_values(open_page, small_page, small, chos
     assert less.count() > 0
     color = less.first.evaluate("each => getComputedStyle(each).fill")
     assert color in page.locator(".key .ramp.less").evaluate("each => getComputedStyle(each).backgroundImage")
+    for ramp, angle in ((".ramp.less", "270deg"), (".ramp:not(.less)", "90deg")):  # faint where both meet at 0
+        image = page.locator(f".key {ramp}").evaluate("each => getComputedStyle(each).backgroundImage")
+        assert image.startswith(f"linear-gradient({angle}, rgba(0, 0, 0, 0)")
     names = [f"{layer}-{head} · {kind}" for kind, layer, head in maps]
     assert page.locator(".drawing .title").text_content() == " − ".join(names)
     most = 100 * np.abs(first - second).max()

@@ -95,6 +95,8 @@ def test_the_matrix_is_operated_by_keyboard(open_page, small_page):
     for key, head in (("Control+Home", "1-1"), ("ArrowUp", "1-1"), ("Control+End", "6-12"), ("ArrowRight", "6-12")):
         page.keyboard.press(key)
         assert page.locator(":focus").get_attribute("aria-label").startswith(f"Head {head}:")
+    cell(page, "1-5").hover()  # the pointer moved last
+    assert_texts(page.locator(".heads-section .readout"), [re.compile("^Head 1-5:")])
 
 
 def test_pointing_at_a_head_shows_its_number(open_page, small_page, small):
@@ -114,6 +116,17 @@ def test_pointing_at_a_head_shows_its_number(open_page, small_page, small):
     for head, key in (("3-3", "Shift"), ("5-1", "Control"), ("6-2", "Meta")):  # any of them adds a head
         cell(page, head).click(modifiers=[key])
         page.wait_for_function("head => location.hash.includes(`,${head}&`)", arg=head)
+
+
+def test_back_leads_to_the_view_that_the_page_opens_with(open_page, small_page):
+    page = open_page(small_page)
+    name = page.locator(".card h3")
+    first = name.text_content()
+    assert first != "Head 4-5"
+    cell(page, "4-5").click()
+    assert_texts(name, ["Head 4-5"])
+    page.go_back()
+    assert_texts(name, [first])
 
 
 def test_a_head_is_asked_what_it_is_best_at(open_page, small_page, small):

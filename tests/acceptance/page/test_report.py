@@ -70,6 +70,7 @@ def test_contents_lead_to_every_section_and_follow_the_reader(open_page, report)
     links = page.locator(".contents a")
     targets = links.evaluate_all("links => links.map(link => decodeURIComponent(link.hash.slice(1)))")
     assert len(targets) == len(set(targets)) >= 8
+    assert_texts(page.locator(".contents [aria-current]"), [links.first.text_content()])  # and no part that is hidden
     for target in targets:
         assert_count(page.locator(f'[id="{target}"]'), 1)
     page.locator(".contents summary").click()
@@ -196,11 +197,15 @@ def test_the_first_findings_are_shown_in_one_line_each(open_page, tmp_path, smal
 
 def test_a_chip_of_a_finding_opens_its_head_in_the_view_of_the_finding(open_page, tmp_path, small):
     text = "Head 1-2 finds more determiners than head 2-1."
-    page = open_page(written(tmp_path, {**small, "findings": [{"text": text, "address": address_of("1-2", "obj")}]}))
+    path = written(tmp_path, {**small, "findings": [{"text": text, "address": address_of("1-2", "obj")}]})
+    page = open_page(path, "#special=on&view=matrix&search=the")
     for part, head in (("a", "1-2"), ("a > .chip:nth-of-type(2)", "2-1")):
         page.locator(f".findings {part}").click(position={"x": 3, "y": 5})
         page.get_by_role("heading", name=f"Head {head}", exact=True).wait_for()
         assert page.get_by_label("Relation", exact=True).input_value() == "obj"
+        assert page.get_by_role("searchbox", name="Contains").input_value() == ""  # as whoever opens the link sees it
+        assert page.get_by_role("radio", name="lines").is_checked()
+        assert not page.get_by_role("checkbox", name="special tokens").is_checked()
 
 
 def test_links_of_heads_change_no_text_of_a_table(open_page, report):

@@ -74,3 +74,14 @@ def test_names_of_relations_lie_beside_each_other(open_page, small_page, small):
             for other in boxes[:i]:
                 beside = right <= other[0] or other[1] <= left
                 assert beside or bottom <= other[2] + 3 or other[3] <= top + 3
+
+
+def test_a_word_at_hand_has_the_names_of_its_relations_alone(open_page, small_page, small):
+    sentence = small["sample"]["sentences"][2]
+    page = open_page(small_page, f"#head=1-1&view=arcs&relation=all&sentence={sentence['id']}")
+    words = list(enumerate(zip(sentence["relations"], sentence["heads"], strict=True)))[1:-1]
+    for index, _ in words:
+        page.locator(f".word[data-word='row-{index}']").hover()
+        assert_texts(
+            page.locator(".drawing .label"), [relation for row, (relation, head) in words if index in (row, head)]
+        )

@@ -204,7 +204,7 @@ def test_arcs_show_each_guess_beside_the_annotation(open_page, small_page, small
     assert_count(page.locator(".guess.right"), sum(right))
     assert_count(page.locator(".guess.wrong"), len(right) - sum(right))
     drawing = page.locator(".drawing").bounding_box()
-    for label in page.locator(".annotated text").all():
+    for label in page.locator(".drawing .label").all():
         box = label.bounding_box()
         assert drawing["x"] <= box["x"]
         assert box["x"] + box["width"] <= drawing["x"] + drawing["width"] + 1
@@ -293,8 +293,14 @@ def test_the_direction_and_the_relation_lead_to_their_measure(open_page, small_p
     page = open_page(small_page, DET)
     page.get_by_label("Relation").select_option("obj")
     assert page.get_by_role("combobox", name="Color by").input_value() == "Dependency accuracy: obj, dep → head"
+    name = listed(page)[1]
+    page.locator(".example").nth(1).click()
     page.get_by_role("radio", name="head→dep").check(force=True)
     assert page.get_by_role("combobox", name="Color by").input_value() == "Dependency accuracy: obj, head → dep"
+    assert "&sentence=" in page.url  # both directions are looked at in one sentence
+    assert_texts(page.locator(".example.current small bdi").first, [name])
+    page.get_by_label("Relation").select_option("det")
+    assert "sentence=" not in page.url
 
 
 def test_the_drawing_stays_until_the_next_one_is_there(open_page, small_page):

@@ -164,6 +164,8 @@ def test_a_wrong_guess_is_drawn_as_a_line_for_the_word_at_hand_alone(page_of):
         page.locator(f".word[data-word='row-{row}']").hover()
         assert_count(page.locator(".word.focus"), 1)
         assert_count(page.locator(".guess.wrong"), 1)
+        missed = [each for each in wrong if row in (each, GOLD[each])]
+        assert_count(page.locator(".drawing path.gold"), len(missed))
         assert_count(page.locator(".key .wrong, .key .gold"), 2)
 
 
