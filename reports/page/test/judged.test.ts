@@ -221,6 +221,16 @@ test("a long sentence of the list is cut around its first judged word, with dots
   assert.deepEqual([shown(40, 20), shown(40, 39)], [["… ", 12, 27, "…"], ["… ", 24, 39, false]]);
 });
 
+test("what the heads of an ensemble see together is the whole sentence, also in a causal model", async () => {
+  const data = { ...DATA, causal: true, sample: { kinds: ["weight"], note: "", sentences: [TREE] } };
+  const rows = TREE.rows.map((_, row) => TREE.rows.map((_, column) => Number(row === 1 && column === 2)));
+  const maps = { head: async () => map(rows), guess: async () => Uint16Array.from([NO_GUESS, 2, 2, 2, 2, 2]) } as never;
+  const question = { head: 0, kind: "weight", relation: "nsubj:pass", direction: "dep->head" };
+  const ensemble = { relation: "nsubj:pass", kind: "weight", heads: [{ head: "1-1", direction: "both" }] };
+  const judged = async (more: object): Promise<unknown> => (await examples(data, maps, { ...question, ...more })).map(({ right, judged }) => [right, judged]);
+  assert.deepEqual([await judged({}), await judged({ ensemble })], [[[0, 0]], [[1, 1]]]);
+});
+
 test("what a head decides is read from its guesses, and the weight below them sorts the sentences", async () => {
   const one = { ...TREE, id: "one" };
   const guesses: Record<string, number[]> = { one: [NO_GUESS, 2, 1, 1, NO_GUESS, 2], two: [NO_GUESS, 3, 1, 2, NO_GUESS, UNSURE] };

@@ -66,6 +66,7 @@ test("colors run from the least to the largest value, and text on them is legibl
   assert.equal(coloring(measure("x", [null])).color(0.5, "dark"), "#14171b");
   const centered = coloring(measure("x", [-1, 1], { center: 0 }));
   assert.ok(luminance(centered.color(0, "light")) > luminance(centered.color(-1, "light")));
+  assert.ok(luminance(centered.color(0, "dark")) < luminance(centered.color(-1, "dark")));
   assert.notEqual(centered.color(-1, "light"), centered.color(1, "light"));
   assert.equal(lightDark((scheme) => scheme), "light-dark(light, dark)");
   // Relative luminances of WCAG 2 by hand: 128 / 255 is ((0.50196 + 0.055) / 1.055) ** 2.4 = 0.21586, and 10 / 255 / 12.92 = 0.0030353.
@@ -80,6 +81,9 @@ test("the legend has a mark where the baseline lies between the ends of the scal
     return elements(Legend({ measure: shown, colors: coloring(shown) }), "i").map(({ props }) => props["style"]);
   };
   assert.deepEqual([place([-1, 3], 0), place([1, 4], 1), place([1, 4], 4)], [[{ left: "25%" }], [{ left: "25%" }], [{ left: "100%" }]]);
+  const centered = measure("x", [-1, 3], { unit: "nats", center: 0 });
+  const ends = elements(Legend({ measure: centered, colors: coloring(centered) }), "span").filter(({ props }) => !props["class"]);
+  assert.deepEqual(ends.map(({ props }) => props.children), ["−3.000", "+3.000 nats"]);
   assert.deepEqual([place([1, 4], null), place([1, 4], -1), place([1, 4], 5), place([0.2], 0.4, { unit: "%" })], [[], [], [], [{ left: "40%" }]]);
 });
 

@@ -12,7 +12,7 @@ from tests.acceptance.page.conftest import written
 from tests.acceptance.page.test_matrix import saved
 from tests.acceptance.page.test_scales import drawn_values
 from tests.acceptance.page.test_sentences import DET, listed, sentence_of, shape_of, unpacked
-from tests.acceptance.page.waiting import assert_count, assert_texts
+from tests.acceptance.page.waiting import assert_attribute, assert_count, assert_texts, follow
 
 PIXELS = "canvas => [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data]"
 
@@ -33,6 +33,11 @@ def test_every_head_is_drawn_and_a_click_opens_it(open_page, small_page, small, 
         expected = np.rint(255 * drawn_values(small, sentence, kind, layer, head)[inner, inner] / full)
         np.testing.assert_allclose(drawn, expected, atol=1)
     assert_texts(page.locator(".thumbnail.current span"), ["1-2"])
+    page.get_by_role("checkbox", name="special tokens").check()
+    for side in ("width", "height"):
+        assert_attribute(thumbnails.first.locator("canvas"), side, str(n + 2))
+    page.get_by_role("radio", name="share among words").check(force=True)
+    assert_texts(page.locator(".key .domain"), ["0  100 %"])
     thumbnails.nth(13).click()
     page.locator(".drawing .title").wait_for()
     assert page.locator(".drawing .title").text_content() == f"2-2 · {kind}"
@@ -132,6 +137,17 @@ def test_sentences_are_sorted(open_page, small_page, small):
         differing.append(np.mean([first[row] != second[row] for row in asked]))
     assert differing == sorted(differing, reverse=True)
     assert differing[0] > differing[-1]
+
+
+def test_the_order_follows_the_second_head_in_the_same_map(open_page, small_page):
+    two = f"{DET.replace('head=1-1', 'head=1-1,1-2')}&sort=disagreement"
+    other = two.replace("1-2", "2-1")
+    orders = [listed(open_page(small_page, address)) for address in (two, other)]
+    assert orders[0] != orders[1]
+    page = open_page(small_page, f"{two}&kind=weight,norm")
+    assert listed(page) == orders[0]
+    follow(page, f"{other}&kind=weight,norm")
+    assert_texts(page.locator(".example small bdi:nth-of-type(1)"), orders[1])
 
 
 def test_orders_are_named_and_two_maps_compared(open_page, tmp_path, small):

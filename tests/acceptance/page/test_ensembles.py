@@ -10,7 +10,7 @@ import pytest
 
 from tests.acceptance.page.conftest import written
 from tests.acceptance.page.test_sentences import sentence_of, unpacked
-from tests.acceptance.page.waiting import follow
+from tests.acceptance.page.waiting import assert_count, follow
 
 MEMBERS = [("2-1", "dep->head"), ("1-3", "head->dep"), ("2-4", "both")]
 OBJECTS = "#head=2-1&relation=obj&direction=dep->head&measure=dependency/obj/dep->head/accuracy/weight&ensemble=on"
@@ -58,6 +58,8 @@ def test_the_ensemble_is_judged_by_the_average_of_its_maps(open_page, tmp_path, 
     text = heading.text_content()
     assert f"ensemble: {right} of {asked - unsure} right" in text
     assert f"too close to tell after rounding: {unsure}" in text
+    page.get_by_label("Relation", exact=True).select_option("det")
+    assert_count(heading, 0)  # it has no ensemble
 
 
 def test_guesses_of_the_ensemble_are_read_alike_in_both_directions_of_the_head(open_page, tmp_path, data):

@@ -116,6 +116,8 @@ def test_pointing_at_a_head_shows_its_number(open_page, small_page, small):
     for head, key in (("3-3", "Shift"), ("5-1", "Control"), ("6-2", "Meta")):  # any of them adds a head
         cell(page, head).click(modifiers=[key])
         page.wait_for_function("head => location.hash.includes(`,${head}&`)", arg=head)
+    cell(page, "5-1").click(modifiers=["Shift"])  # and takes it away again
+    page.wait_for_function("location.hash.startsWith('#head=4-5,3-3,6-2&')")
 
 
 def test_back_leads_to_the_view_that_the_page_opens_with(open_page, small_page):
@@ -206,6 +208,10 @@ def test_rows_and_columns_are_numbered_and_compared_heads_marked(open_page, smal
     for name, heads in (("chosen", ["12"]), ("compared", ["1", "27"])):
         marked = page.locator(f".cell.{name}")
         assert [each.get_attribute("data-head") for each in marked.all()] == heads
+    ring = "each => (({stroke, strokeDasharray}) => [stroke, strokeDasharray])(getComputedStyle(each))"
+    chosen, compared = (page.locator(f".cell.{name} .ring").first.evaluate(ring) for name in ("chosen", "compared"))
+    assert chosen[0] == compared[0] != "none"
+    assert chosen[1] == "none" != compared[1]
 
 
 def test_another_relation_keeps_the_map_of_the_measure(open_page, tmp_path, small):
@@ -285,6 +291,7 @@ def test_the_matrix_is_saved(open_page, small_page, small):
     root = ET.fromstring(path.read_text("utf-8"))  # noqa: S314  # what was just drawn
     texts = ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert texts[0] == "Dependency accuracy: obj, dep → head. made-up model on made_up.conllu"
+    assert float(root.attrib["width"]) >= 6.3 * len(texts[0])  # the title is not cut
     assert "100" in texts
     assert "light-dark" not in path.read_text("utf-8")
     path, _ = saved(page, ".heads-section", "PNG")

@@ -141,6 +141,16 @@ def test_the_key_and_the_size_are_those_of_the_pair(open_page, page_path, pairs)
         assert possible == (name == PAIR)
         key = ["link, right", "link, wrong", "gold link", *["possible link"] * possible]
         assert_texts(page.locator(".drawn .key > span:not(.domain)"), key)
+    band = page.locator(".links .gold.sure").first.evaluate("each => getComputedStyle(each).stroke")
+    key = page.locator(".key .gold.sure").evaluate("each => getComputedStyle(each, '::before').borderTopColor")
+    assert key.replace("rgba", "rgb").startswith(band.rstrip(")"))
+
+
+def test_a_pair_has_lines_in_the_place_of_arcs(open_page, page_path):
+    page = open_page(page_path, f"{ADDRESS}&view=arcs")
+    page.locator(".drawing .title").wait_for()
+    assert page.get_by_role("radio", name="arcs").is_disabled()
+    assert page.get_by_role("radio", name="lines").is_checked()
 
 
 def test_the_cell_at_hand_names_its_target_and_source_word(open_page, page_path, pairs):

@@ -17,7 +17,9 @@ def test_predictions_are_those_of_the_sentence_and_head(open_page, tmp_path, sma
     stored = []
     for head, shift in (("", 0.0), ("1-2", 0.75), ("2-1", -0.125)):
         log_p, likeliest = predictions(sentence, shift)
-        likeliest = [[[f"{piece}{head}" if i else piece, p] for i, (piece, p) in enumerate(of)] for of in likeliest]
+        likeliest = [
+            [[f"{piece}{head}" if i else piece.upper(), p] for i, (piece, p) in enumerate(of)] for of in likeliest
+        ]
         stored.append({"sentence": sentence["id"], "head": head, "log_p": log_p, "likeliest": likeliest})
     path = written(tmp_path, {**small, "predictions": stored})
     page = open_page(path, f"#head=1-2&sentence={sentence['id']}")
@@ -30,12 +32,14 @@ def test_predictions_are_those_of_the_sentence_and_head(open_page, tmp_path, sma
         numbers = [f"{x:.2f}".replace("-", "−") for x in (-0.25 * i, -0.25 * i + change)] if i else ["–", "–"]
         said = (f"{change:.2f}".replace("-", "−") if change else "+0.00") if i else "–"
         assert [cell.strip() for cell in row[:4]] == [word, *numbers, said]
-        assert row[4].strip() == (f"{word} 50.0 %, <{i}> 25.0 %" if i else "")
-        assert row[5].strip() == (f"{word} 50.0 %, <{i}>1-2 25.0 %" if i else "")
+        assert row[4].strip() == (f"{word.upper()} 50.0 %, <{i}> 25.0 %" if i else "")
+        assert row[5].strip() == (f"{word.upper()} 50.0 %, <{i}>1-2 25.0 %" if i else "")
     right = page.locator(".predictions bdi.right").all_text_contents()
-    assert right == [word for word in words[1:] for _ in range(2)]
+    assert right == [word.upper() for word in words[1:] for _ in range(2)]
     assert page.locator(".predictions .chip").all_text_contents() == ["2-1"]
     assert page.locator(".predictions td.large").count() == sum(i % 2 for i in range(len(words)))
+    weights = [page.locator(f".predictions td{large}").first for large in (".large", ":not(.large)")]
+    assert [each.evaluate("each => getComputedStyle(each).fontWeight") for each in weights] == ["700", "400"]
     page.locator(".predictions .chip", has_text="2-1").click()
     page.locator(".predictions summary", has_text="without head 2-1").wait_for()
     page = open_page(path, f"#head=3-4&sentence={sentence['id']}")

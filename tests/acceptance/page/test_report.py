@@ -95,6 +95,8 @@ def test_parts_are_tabs_and_links_unfold_them(open_page, report):
     page.locator(".contents summary").click()
     page.locator(".contents a", has_text=folded.last.locator("summary").text_content().strip()).first.click()
     assert folded.last.locator(":scope > :not(summary)").first.is_visible()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert_count(page.locator("details.folded:not([open])"), 0)
     page.emulate_media(media="print")
     assert all(panel.is_visible() for panel in panels.all())
 

@@ -214,7 +214,7 @@ def test_arcs_show_each_guess_beside_the_annotation(open_page, small_page, small
         assert_count(page.locator(".drawn .key .gold"), shown)
 
 
-def test_words_are_reached_by_keyboard(open_page, small_page):
+def test_words_are_reached_by_keyboard(open_page, small_page, small):
     page = open_page(small_page, "#head=1-2&sentence=garden-03")
     page.locator(".word[tabindex='0']").focus()
     page.keyboard.press("ArrowDown")
@@ -222,6 +222,9 @@ def test_words_are_reached_by_keyboard(open_page, small_page):
     assert "“answered” attends to" in page.locator(".drawn .readout").text_content()
     page.keyboard.press("ArrowRight")
     assert "“answered” is attended to by" in page.locator(".drawn .readout").text_content()
+    page.locator(".word[data-word='row-1']").hover()  # the pointer moved last
+    assert_texts(page.locator(".drawn .word.focus"), [sentence_of(small, "garden-03")["rows"][1]])
+    page.mouse.move(0, 0)
     page.keyboard.press("Enter")
     assert page.url.endswith("&word=to-3")
     page.reload()
@@ -247,6 +250,26 @@ def test_the_list_and_the_arrows_go_through_sentences(open_page, small_page):
     assert page.locator(".example[aria-current] small bdi").first.text_content() == names[current + 2]
     page.get_by_role("button", name="Previous sentence").click()
     assert page.locator(".example[aria-current] small bdi").first.text_content() == names[current + 1]
+
+
+def test_another_list_or_measure_leaves_the_chosen_sentence(open_page, small_page):
+    page = open_page(small_page, DET)
+
+    def measure():
+        page.get_by_role("combobox", name="Color by").fill("obj")
+        page.keyboard.press("Enter")
+
+    steps = [
+        lambda: page.get_by_role("radio", name="wrong").check(force=True),
+        lambda: page.get_by_label("Picked").select_option(index=1),
+        lambda: page.get_by_label("Contains").fill("e"),
+        measure,
+    ]
+    for step in steps:
+        page.locator(".example").first.click()
+        assert "&sentence=" in page.url
+        step()
+        page.wait_for_function("!location.hash.includes('&sentence=')")
 
 
 def test_sentences_are_searched_by_words_patterns_and_relations(open_page, small_page, small):

@@ -113,6 +113,7 @@ def test_arrows_lead_from_head_to_dependent(page_of):
     assert sorted(page.locator(".drawing .label").all_text_contents()) == ["amod", "nsubj", "punct", "root"]
     assert ends(".guess") == sorted((VIEWS[0].guesses[row], row) for row in (1, 2, 3, 4))
     assert_count(page.locator(".guessed .tip"), 4)
+    assert_count(page.locator(".word.asked"), 0)  # all words are judged
 
 
 def test_arcs_say_the_value_of_their_guess(page_of):
@@ -166,7 +167,11 @@ def test_a_wrong_guess_is_drawn_as_a_line_for_the_word_at_hand_alone(page_of):
         assert_count(page.locator(".guess.wrong"), 1)
         missed = [each for each in wrong if row in (each, GOLD[each])]
         assert_count(page.locator(".drawing path.gold"), len(missed))
+        strength = np.rint(255 * VIEWS[0].values[row, VIEWS[0].guesses[row]]) / 255
+        drawn = page.locator(".guess.wrong").evaluate("each => +each.style.strokeOpacity")
+        assert drawn == pytest.approx(0.2 + 0.8 * strength, abs=0.005)  # it can be seen, however small it is
         assert_count(page.locator(".key .wrong, .key .gold"), 2)
+    assert_count(page.locator(".word.asked"), 0)  # all words are judged
 
 
 def test_a_matrix_has_a_cell_for_each_value(page_of):
@@ -193,10 +198,12 @@ def test_a_matrix_has_a_cell_for_each_value(page_of):
         .endswith(f"Old → dogs {100 * np.rint(255 * values[1, 2]) / 255:.{int(values[1, 2] < 0.0995)}f} %")
     )
     page.mouse.move(0, 0)
+    assert_count(page.locator(".cells"), 1)
     page.locator(".word[tabindex='0']").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
     assert page.locator(":focus").get_attribute("data-word") == "column-1"
+    assert_count(page.locator(".cells.faded + .cells:not(.faded)"), 1)  # the column at hand stands out
     assert_count(page.locator(".outlines .guess"), 3)
     missed = sum(VIEWS[0].is_right(row) is False for row in range(6))
     assert 0 < missed < 3

@@ -79,3 +79,8 @@ def test_gray_rows_are_folded_and_found(table):
     fold.click()
     assert_count(shown, len(ROWS) + len(GRAY))
     assert fold.text_content() == "Hide the 4 gray rows"
+    usual, gray = (
+        table.locator(f"tbody tr{name}").first.evaluate("each => getComputedStyle(each).color")
+        for name in (":not(.rare)", ".rare")
+    )
+    assert (usual, gray) == ("rgb(27, 31, 36)", "rgb(107, 107, 107)")
