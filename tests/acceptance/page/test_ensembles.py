@@ -95,3 +95,13 @@ def test_the_ensemble_is_drawn_beside_the_head(open_page, tmp_path, data):
     page.get_by_role("checkbox", name=re.compile("^ensemble")).uncheck()
     page.locator(".drawing .title", has_text="ensemble").wait_for(state="detached")
     assert "ensemble=" not in page.url
+
+
+def test_the_heads_of_an_ensemble_of_a_causal_model_see_all_words_together(open_page, tmp_path, data):
+    causal = {**data, "causal": True, "ensembles": [{**data["ensembles"][0], "relation": "nsubj"}]}
+    address = "#head=2-1&relation=nsubj&direction=dep->head&sentence=garden-03&view=arcs&ensemble=on"
+    page = open_page(written(tmp_path, causal), address)
+    panels = page.locator(".drawing > g")
+    assert_count(panels, 2)
+    assert_count(panels.first.locator(".guess.right, .guess.wrong"), 0)  # the verb comes after its subject
+    assert_count(panels.last.locator(".guess.right, .guess.wrong"), 1)
