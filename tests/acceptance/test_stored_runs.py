@@ -188,8 +188,9 @@ def test_the_record_of_a_merged_run_has_those_of_all_runs(folder, small, other, 
 def test_a_merged_run_says_what_all_runs_read_together(small, other, unknown, said):
     """Half of the words were read by each run. At most 5 % of unknown words are no reason for a warning."""
     kept, states = "A warning of another kind.", [read_states(path) for path in (small, other)]
-    for run, n_unknown in zip(states, (0, unknown), strict=True):
+    for run, n_unknown, started in zip(states, (0, unknown), ("2026-02-03", "2026-01-02"), strict=True):
         record: Any = run.record
+        record["started"] = started
         record["sentences"] |= {"words": 100, "unknown_words": n_unknown}
         record["warnings"] = [*warnings_of(record["sentences"]), kept]
         record["corpus"]["remarks"] = ["The same.", f"{n_unknown} of these."]
@@ -198,6 +199,7 @@ def test_a_merged_run_says_what_all_runs_read_together(small, other, unknown, sa
     *of_words, last = merged.record["warnings"]
     assert [warning.partition(" of the words")[0] for warning in of_words] == said
     assert last == kept
+    assert merged.record["started"] == "2026-01-02"
     assert merged.titles == (states[0].titles[0], "a.conllu, b.conllu")
     assert merged.record["corpus"]["remarks"] == ["The same.", "0 of these.", f"{unknown} of these."]
 

@@ -14,12 +14,14 @@ import attentionology
 from attentionology.analyses.comparison.figures import contrast_figure
 from attentionology.analyses.comparison.results import COMPARISON, contrasts_of_kinds
 from attentionology.analyses.comparison.section import comparison_section
+from attentionology.analyses.contract import Titles
 from attentionology.analyses.coreference.choices import POLICIES
+from attentionology.analyses.shared.comparable import Comparable, Measured
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Corpus, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.compare import _differing_options, compare
-from attentionology.engine.compared import names_of, pairing_of
+from attentionology.engine.compared import ComparedRun, names_of, pairing_of
 from attentionology.reports.drawing import ORANGE
 from tests import tiny
 from tests.documents import corpus, random_document
@@ -128,6 +130,21 @@ def test_a_sentence_says_how_the_inputs_of_two_runs_are_paired(second, pairing, 
     found, sentence = pairing_of(record(), second)
     assert found == pairing
     assert sentence.startswith(said)
+
+
+def test_sides_are_named_by_their_kinds_if_either_run_has_several():
+    def run(*kinds: str) -> ComparedRun:
+        family = Comparable("relations", (Measured("det", 0.5, 100, np.zeros(0)),), "words found", "words", 0)
+        return ComparedRun(Titles("m", "c"), record(), {("dependency", kind): (family,) for kind in kinds})
+
+    one, both = run("norm"), run("weight", "norm")
+    for runs, names in (
+        ((one, both), [("a (norm)", "b (norm)"), ("a", "b (weight)")]),
+        ((both, one), [("a (norm)", "b (norm)"), ("a (weight)", "b")]),
+        ((one, run("weight")), [("a", "b")]),
+    ):
+        found = compare(*runs, names=("a", "b"))
+        assert [(each.first.name, each.second.name) for each in found.contrasts] == names
 
 
 def test_the_options_in_which_runs_differ_are_named_in_the_order_of_the_runs():

@@ -151,16 +151,17 @@ def test_page_needs_no_network_and_escapes_what_others_wrote(folder):
 
 
 @pytest.mark.parametrize(
-    ("unit", "tokens", "read", "counted"),
+    ("unit", "limited", "tokens", "read", "counted"),
     [
-        ("sentences", "syntactic", "The first 1,030 sentences", "1,031 sentences, 2,000 words (syntactic)"),
-        ("paragraphs", None, "The first 1,030 paragraphs", "1,031 paragraphs, 2,000 words"),
-        ("sentence pairs", None, "The first 1,030 sentence pairs", "1,031 sentence pairs, 2,000 words"),
-        ("texts", None, "1,030 texts", "1,031 texts, 2,000 words"),
+        ("sentences", "sentences", "syntactic", "The first 1,030", "1,031 sentences, 2,000 words (syntactic)"),
+        ("sentences", "documents", "syntactic", "1,030", "1,031 sentences, 2,000 words (syntactic)"),
+        ("paragraphs", "paragraphs", None, "The first 1,030", "1,031 paragraphs, 2,000 words"),
+        ("sentence pairs", "sentence pairs", None, "The first 1,030", "1,031 sentence pairs, 2,000 words"),
+        ("texts", "texts", None, "1,030", "1,031 texts, 2,000 words"),
     ],
 )
 @pytest.mark.parametrize("skipped", [0, 1, 103])
-def test_the_page_says_what_was_read_and_left_out(tmp_path, unit, tokens, read, counted, skipped):
+def test_the_page_says_what_was_read_and_left_out(tmp_path, unit, limited, tokens, read, counted, skipped):
     changed: Any = copy.deepcopy(RUN)
     changed["model"]["revision"] = "0123456789abcdef"
     changed["options"]["limit"] = 1034
@@ -168,7 +169,7 @@ def test_the_page_says_what_was_read_and_left_out(tmp_path, unit, tokens, read, 
     source = {"name": "EWT", "release": "2.1", "license": license_}
     (file,) = changed["corpus"]["files"]
     file |= {"sentences": 1031, "words": 2000, "origin": {"tagger": "t"}, "source": source}
-    changed["corpus"] |= {"unit": unit, "tokens": tokens, "limit_unit": unit, "counts": {"sentences": 1031}}
+    changed["corpus"] |= {"unit": unit, "tokens": tokens, "limit_unit": limited, "counts": {"sentences": 1031}}
     left = [{"id": f"s{number}", "file": "x/a.conllu", "line": number, "reason": "long"} for number in range(skipped)]
     changed["sentences"] |= {
         "read": 1030,
@@ -188,13 +189,13 @@ def test_the_page_says_what_was_read_and_left_out(tmp_path, unit, tokens, read, 
     assert f">Skip to the {'heads' if skipped else 'content'}</a>" in body
     assert ('id="explorer-section"' in body) == bool(skipped)
     assert ("What was found: One sees." in text) == ("1-2 It sees. share: 9 %" in text) == bool(skipped)
-    assert (
-        f"{read} of a.conllu · tiny <b>model</b> @ 0123456789ab · 2 layers × 3 heads (bert) · attentionology 0" in text
-    )
+    facts = "a.conllu · tiny <b>model</b> @ 0123456789ab · 2 layers × 3 heads (bert) · attentionology 0"
+    assert f"{read} {unit} of {facts}" in text
     answer = "answer" if unit == "texts" else "map"
     gave = f"{skipped} gave no {answer}: id location reason s0 x/a.conllu:0 long" if skipped else "None was skipped."
     assert f"1,030 of 1,031 {unit} were read. {gave}" in text
-    assert (f"Everything after the first 1,034 {unit}" in text) == (unit != "texts")
+    assert (f"Everything after the first 1,034 {limited}" in text) == (unit != "texts")
+    assert ("The first" in text) == ("The first" in read)
     assert re.findall(r"s\d+ x/a.conllu:(\d+) long", text) == [str(number) for number in range(min(skipped, 100))]
     assert ("The other 3 are in run.json ." in text) == (skipped == 103)
     unknown = "Words with a piece that the tokenizer does not know: 1,001 of 1,999, including 12 for which it has no"

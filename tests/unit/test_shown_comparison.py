@@ -182,7 +182,9 @@ def test_a_finding_names_two_of_several_differences_and_says_that_there_are_more
         (("det", "nsubj", "amod"), "in none of 2 tested relations, and less in 2 (", "."),
     ):
         rows = tuple(each for name, each in made.items() if name not in left_out)
-        (finding,) = comparison_findings(Comparison((replace(found, differences=rows),), 50))
+        one = Comparison((replace(found, differences=rows),), 50)
+        (finding,) = comparison_findings(one, {"one": "a/report.html"})
+        assert finding.address == "a/report.html#head=1-2&relation=case&direction=head->dep&kind=weight"
         assert finding.text.startswith(f"“norm” clearly finds more than “weight” {counted}heads chosen")
         named = finding.text.partition("The largest differences: ")[2]
         assert re.findall(r"(\w+) \(norm", named) == ["case", "obj"]
