@@ -20,6 +20,7 @@ from attentionology.engine import known_answers
 from attentionology.extractors import Encoder, extract
 from attentionology.extractors.kinds import list_kinds, registry
 from attentionology.extractors.model.doctor import Examination
+from attentionology.extractors.model.files import LoadedFiles, UnusedWeights
 from attentionology.extractors.model.precision import Precision
 from attentionology.extractors.tokens.pieces import Pieces
 from attentionology.extractors.tokens.text_fit import TextFit
@@ -69,6 +70,16 @@ def test_model_that_attends_to_padding():
     examination, checks = examined(tiny.unmasked(max_position_embeddings=128), two)
     assert {"nothing on padding", SAME_MAPS} <= {check.name for check in checks if check.passed is False}
     assert set(examination.obstacles) == set(list_kinds())
+
+
+def test_unused_weights_are_counted_by_what_they_belong_to():
+    encoder = tiny.encoder(max_position_embeddings=128)
+    encoder.files = LoadedFiles(sha256={"a": "0"}, unused=UnusedWeights(heads=("b", "c"), others=("d",) * 3))
+    _, checks = examined(encoder, kinds=["weight"])
+    (found,) = (check.found for check in checks if check.name == "checkpoint")
+    others, head = found.partition("unused: ")[2].split(" and ")
+    assert others == "3 tensors that do not belong to the architecture"
+    assert head == "2 tensors of a task head, which attention does not need"
 
 
 @pytest.mark.slow

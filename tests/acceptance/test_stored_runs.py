@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 from attentionology import OptionError, merge_runs
+from attentionology.analyses.shared.merged_facts import MergeError
 from attentionology.analyses.shared.record import warnings_of
-from attentionology.engine.merging import merged_states
+from attentionology.engine.merging import _check_pair, _merged_options, merged_states
 from attentionology.engine.states import read_states
 from attentionology.scripts.cli import main
 from tests import tiny
@@ -202,6 +203,16 @@ def test_a_merged_run_says_what_all_runs_read_together(small, other, unknown, sa
     assert merged.record["started"] == "2026-01-02"
     assert merged.titles == (states[0].titles[0], "a.conllu, b.conllu")
     assert merged.record["corpus"]["remarks"] == ["The same.", "0 of these.", f"{unknown} of these."]
+
+
+def test_inputs_that_both_runs_have_read_are_counted_without_the_one_that_is_named(small, other):
+    first, second = (replace(read_states(path), inputs=dict.fromkeys("cab", "words")) for path in (small, other))
+    with pytest.raises(MergeError, match="x and y have both read 'a' and 2 other inputs, with the same id"):
+        _check_pair("x and y", first, second)
+
+
+def test_a_merged_run_has_the_smallest_of_the_samples():
+    assert _merged_options([{"examples": 7}, {"examples": None}, {"examples": 3}]) == {"examples": 3}
 
 
 def test_a_merged_table_has_the_columns_of_the_last_run(small, other):

@@ -162,8 +162,11 @@ def test_measures_and_ranks_are_those_of_the_weights():
             assert head == f"{index // 3 + 1}-{index % 3 + 1}"
 
 
-def test_findings_lead_to_the_head_with_the_largest_weight():
+@pytest.mark.parametrize("order", [1, -1])
+def test_findings_lead_to_the_head_with_the_largest_weight(order):
     probed = results(Case(probes=("attention",)))
+    weights = probed.weights["attention"]
+    probed = probed._replace(weights={"attention": weights._replace(heads=weights.heads[::order])})
     explorer = explored_probes(probed)
     assert explorer is not None
     ids = {measure.id for measure in explorer.measures}

@@ -73,7 +73,7 @@ def test_counts_are_those_of_the_tokenizer_word_by_word(family):
     assert TextFit.recorded(json.loads(json.dumps(fit.record()))) == fit
 
 
-FITTING = TextFit(words=100, unknown=10, split=30, pieces=150, unknown_pieces=15, characters=400, lost_characters=100,
+FITTING = TextFit(words=100, unknown=10, split=30, pieces=150, unknown_pieces=18, characters=400, lost_characters=100,
                   spelled=80, spelled_pieces=120)  # fmt: skip
 
 
@@ -95,11 +95,11 @@ def test_the_rule_at_its_bounds(changes, fits, verdict):
 
 def test_the_shares_are_those_of_the_counts():
     assert FITTING.shares == {
-        "pieces_per_word": 1.5, "split_words": 0.3, "unknown_words": 0.1, "unknown_pieces": 0.1,
+        "pieces_per_word": 1.5, "split_words": 0.3, "unknown_words": 0.1, "unknown_pieces": 0.12,
         "lost_characters": 0.25,
     }  # fmt: skip
     assert FITTING.summary().startswith(
-        "Pieces per word: 1.50; split words: 30.0 %, unknown pieces: 10.0 %, lost characters: 25.0 %; "
+        "Pieces per word: 1.50; split words: 30.0 %, unknown pieces: 12.0 %, lost characters: 25.0 %; "
     )
 
 

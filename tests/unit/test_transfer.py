@@ -20,7 +20,12 @@ from attentionology.analyses.survey.results import Survey
 from attentionology.analyses.survey.shown_tables import transfer_relation_table, transfer_table
 from attentionology.analyses.survey.tables import rows_table
 from attentionology.analyses.survey.training import checkpoints_of
-from attentionology.analyses.survey.transfer import only_in_one, transfer_findings
+from attentionology.analyses.survey.transfer import (
+    _mean_over_treebanks,
+    _Transferred,
+    only_in_one,
+    transfer_findings,
+)
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.reports.format import rows_of
 from tests import tiny
@@ -224,6 +229,15 @@ def test_a_finding_needs_intervals_that_are_apart():
     without = [{**row, "loss_low": np.nan, "loss_high": np.nan} for row in rows]
     (text,) = transfer_findings(rows_table(without, survey_columns.SURVEY_TRANSFER_MEANS))
     assert text.endswith("without intervals.")
+
+
+def test_a_mean_over_treebanks_counts_the_relations_of_several_once():
+    pairs = [
+        _Transferred([], {**overall("ewt", -0.1, -0.2, 0.0), "relations": 2, "used": used}, np.zeros(3))
+        for used in (["det", "obj"], ["obj", "nsubj"])
+    ]
+    mean = _mean_over_treebanks(pairs)
+    assert [mean[name] for name in ("treebanks", "relations", "n")] == [2, 3, 2468]
 
 
 def test_relations_of_one_treebank_are_named_after_both():
