@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..corpora_loaders.describing import amount
 from ..corpora_loaders.errors import AttentionologyError
 from ..reports.run_folder import read_record
 
@@ -45,14 +46,15 @@ def methods(record: Mapping[str, Any]) -> str:
     maps = ", ".join(_names(options["map"]))
     revision = f"revision {model['revision']}, " if model["revision"] else ""
     commit = f", commit {record['git_commit']}" if record["git_commit"] else ""
+    read = f"{amount(reading['read'], unit)} ({amount(reading['words'], 'words')})"
     sentences = [
-        f"We read {reading['read']:,} {unit} ({reading['words']:,} words) of {files} with {model['name']} ({revision}"
+        f"We read {read} of {files} with {model['name']} ({revision}"
         f"{model['layers']} layers of {model['heads']} heads, SHA-256 of the weights {model['weights_sha256'][:12]}), "
         f"and analyzed its maps of the kind {maps} with attentionology {versions['attentionology']}{commit}, "
         f"transformers {versions['transformers']} and torch {versions['torch']}."
     ]
     if skipped := len(reading["skipped"]):
-        sentences.append(f"{skipped:,} {unit} were left out.")
+        sentences.append(f"{amount(skipped, unit)} {'was' if skipped == 1 else 'were'} left out.")
     if coreference := record.get("coreference"):
         account = coreference["account"]
         sentences.append(

@@ -185,7 +185,7 @@ def _notes(samples: Sequence[InputSample], shown: Sequence[SampledSentence], sto
     read = sum(int(metric.inputs) for metric in samples)
     spread = sum(metric.size for metric in samples)  # how many are from as many documents as possible
     if read == len(shown):
-        yield f"All {read:,} inputs."
+        yield f"All {read:,} inputs." if read > 1 else "The only input."
     else:
         of_documents = "from as many documents as possible"
         if spread < sum(metric.compute() for metric in samples):
@@ -197,7 +197,8 @@ def _notes(samples: Sequence[InputSample], shown: Sequence[SampledSentence], sto
     if too_long := sum(int(metric.too_long) for metric in samples):
         yield f"Inputs of more than {MOST_ROWS} words are not stored: {too_long:,}."
     if left_out := stored - len(shown):
-        yield f"The page has no space for {left_out:,} further inputs that were stored."
+        inputs = "1 further input that was" if left_out == 1 else f"{left_out:,} further inputs that were"
+        yield f"The page has no space for {inputs} stored."
 
 
 def _undrawn(samples: Sequence[InputSample], unit: str) -> str:

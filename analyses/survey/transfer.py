@@ -24,6 +24,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ...corpora_loaders import coarse_relation
+from ...corpora_loaders.describing import amount
 from ...reports.format import rows_of
 from ..dependency.decisions import READINGS
 from ..dependency.tables import TOTALS, Asked
@@ -241,4 +242,4 @@ def only_in_one(means: pd.DataFrame) -> dict[str, str]:
 
 def _evidence(row: Mapping[str, Any]) -> str:
     loss = points(row["loss"], row["loss_low"], row["loss_high"])
-    return f"{loss}, {row['relations']} relations, n = {row['n']:,}"
+    return f"{loss}, {amount(row['relations'], 'relations')}, n = {row['n']:,}"

@@ -53,6 +53,12 @@ def test_methods_name_everything_that_a_reader_needs():
         assert part in text
 
 
+def test_methods_name_one_of_a_thing_in_the_singular():
+    text = methods({**RECORD, "sentences": {"read": 1, "words": 1, "skipped": [{}]}})
+    assert text.startswith("We read 1 sentence (1 word) of ud:en_ewt:dev")
+    assert "1 sentence was left out." in text
+
+
 def test_methods_say_how_much_of_documents_was_read():
     coreference = {
         "account": {"anaphors": 2960, "scored": 255},

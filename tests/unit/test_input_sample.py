@@ -246,6 +246,9 @@ def test_the_note_says_what_was_too_long_and_which_inputs_are_from_as_many_docum
     assert list(_notes([few], shown, 3)) == [f"{by_hash.replace('1,050', '1,030')}.", cases, levels, long]
     whole: Any = SimpleNamespace(inputs=3, size=60, too_long=0, compute=lambda: 3)
     assert list(_notes([whole], shown, 3)) == ["All 3 inputs.", levels]
+    one: Any = SimpleNamespace(inputs=1, size=60, too_long=0, compute=lambda: 1)
+    space = "The page has no space for 1 further input that was stored."
+    assert list(_notes([one], shown[:1], 2)) == ["The only input.", levels, space]
 
 
 def test_a_page_without_examples_says_that_all_inputs_are_too_long():

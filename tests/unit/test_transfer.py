@@ -219,11 +219,11 @@ def test_a_finding_needs_intervals_that_are_apart():
         "points [-15.0, -3.1], 20 relations, n = 1,234), and those chosen on ewt best (-2.0 points [-3.0, -1.0], 20 "
         "relations, n = 1,234)."
     )
-    rows[1]["loss_high"] = -0.03
+    rows[1] |= {"loss_high": -0.03, "relations": 1}
     (text,) = transfer_findings(rows_table(rows, survey_columns.SURVEY_TRANSFER_MEANS))
     assert text == (
         "bert: no treebank's heads clearly transfer worse than those of another. Mean losses on the other treebanks "
-        "are between -12.0 points [-15.0, -3.0], 20 relations, n = 1,234 for heads chosen on gsd and -2.0 points "
+        "are between -12.0 points [-15.0, -3.0], 1 relation, n = 1,234 for heads chosen on gsd and -2.0 points "
         "[-3.0, -1.0], 20 relations, n = 1,234 for those chosen on ewt, and their intervals overlap."
     )
     without = [{**row, "loss_low": np.nan, "loss_high": np.nan} for row in rows]
