@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,13 +13,20 @@ from attentionology import CorpusOptions, CountOptions
 from attentionology.analyses import AblationOptions, ExampleOptions, SurfaceOptions
 from attentionology.analyses.ablation.pruning import orders, sets_of, steps
 from attentionology.analyses.contract import OptionSet
+from attentionology.analyses.shared.input_options import ModelOptions
 from attentionology.analyses.shared.options import ControlOptions
 from attentionology.analyses.shared.part_options import PartOptions
+from attentionology.analyses.survey.tables import Cell, CellFailure
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.estimate import RunEstimate, estimate_run
 from attentionology.engine.parts import PartCounter
+from attentionology.engine.surveying import dry_run
+from attentionology.engine.surveying.cells import CountedCell
+from attentionology.engine.surveying.dry_run import estimate_survey
+from attentionology.engine.surveying.options import SurveyOptions
+from attentionology.engine.surveying.plan import SurveyPlan
 from attentionology.scripts.cli import main
 from tests import tiny
 
@@ -88,10 +96,12 @@ def test_the_counts_take_no_more_memory_than_was_said(estimate, counted):
 
 
 def test_workers_share_nothing(options, demo_encoder):
-    few = AnalyzeJob(OptionSet([CorpusOptions(limit=5)]), ("dependency",))
+    few = AnalyzeJob(OptionSet([CorpusOptions(limit=5), ControlOptions("random-init")]), ("dependency",))
     estimate = estimate_run(few, PartOptions(workers=3))
     assert estimate.processes == 3
     assert estimate.memory_of_worker <= estimate.memory
+    first, control = (each.states for each in estimate.passes)  # a worker has the counts of one pass at a time
+    assert estimate.memory - estimate.memory_of_worker == first + control + 2 * max(first, control)
 
 
 def test_nothing_is_written(tmp_path, monkeypatch, capsys):
@@ -183,3 +193,28 @@ def test_a_dry_run_counts_the_passes_of_pruning():
     assert estimate.follow_up_passes == 3 * sets_of(12, importance=False)
     line = f"After these passes: about {estimate.follow_up_passes} more forward passes of single sentences"
     assert line in list(estimate.lines())
+
+
+def test_cells_fail_whose_model_or_treebank_cannot_be_used_and_models_read_the_one_with_most_relations(monkeypatch):
+    sizes = [("long", 900, 5, ""), ("rich", 20, 40, ""), ("broken", 0, 0, "no trees")]
+    rows = [
+        {"name": name, "sentences": n, "words": n, "relations": relations, "obstacle": obstacle}
+        for name, n, relations, obstacle in sizes
+    ]
+    read = []
+
+    def counter(plan, _):
+        read.append(list(plan.treebanks))
+        reasons = {"a": [], "b": [CellFailure("", "too large")]}
+        needs = RunEstimate("sentences", 9, (), 7, "cpu", 1, None, 9, 1, 50, 60, 0, 0)
+        counted = [CountedCell(Cell(name, "rich"), [] if why else [needs], why) for name, why in reasons.items()]
+        return SimpleNamespace(treebanks=lambda: [("rich", counted)])
+
+    monkeypatch.setattr(dry_run, "_treebanks", lambda _: rows)
+    monkeypatch.setattr(dry_run, "CellCounter", counter)
+    models = {name: ModelOptions(name) for name in "ab"}
+    plan = SurveyPlan(SurveyOptions(), models, {name: name for name, *_ in sizes}, {})
+    estimate = estimate_survey(plan)
+    assert read == [["rich"]]
+    assert [estimate[name] for name in ("cells", "failing", "all_passes", "sentences")] == [6, 4, 2, 920]
+    assert (estimate["memory"], estimate["memory_of_worker"]) == (50, 60)

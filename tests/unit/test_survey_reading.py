@@ -376,6 +376,13 @@ def test_means_leave_out_treebanks_with_few_words():
     assert (row["treebanks"], row["n_a"], row["n_b"]) == (2, 200, 200)
 
 
+def test_models_that_have_read_different_sentences_are_not_paired():
+    collected = Contrasts(min_count=10)
+    cells = [cell("a", weight=family([0.5])), cell("b", weight=family([0.5], noise(1)))]
+    collected.add("first", cells, lambda *models: "unpaired" if models == ("a", "b") else "paired")
+    assert [one.contrast.pairing for one in collected.within] == ["unpaired"]
+
+
 def test_no_two_cells_write_into_one_folder():
     plan: Any = SimpleNamespace(models={"m": "m"}, treebanks={name: name for name in ("x_y-3", "x y", "x_y", "x+y")})
     names = CellReports(plan, Path("new"), Path("out"), "").names
