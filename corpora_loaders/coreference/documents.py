@@ -134,9 +134,11 @@ class Documents(Corpus):
     def remarks(self) -> list[str]:
         """Remarks on how mentions were read, and on what was ignored."""
         counts, facts = self.counts(), self.facts
+        again = counts["entities_mentioned_again"]
         remarks = [
-            f"{counts['mentions']:,} mentions of {counts['entities']:,} entities in {counts['documents']:,} documents; "
-            f"{counts['entities_mentioned_again']:,} entities are mentioned more than once.",
+            f"{amount(counts['mentions'], 'mentions')} of {amount(counts['entities'], 'entities', 'entity')} in "
+            f"{amount(counts['documents'], 'documents')}; {amount(again, 'entities are', 'entity is')} mentioned more "
+            "than once.",
             *(f"Heads of mentions: {rule}." for rule in sorted(facts.head_rules)),
             *(f"Types of mentions: {rule}." for rule in sorted(facts.type_rules)),
         ]

@@ -127,6 +127,10 @@ def test_remarks_count_what_was_read_and_what_was_not_used():
     read = replace(corpus(many, document("b", ["so what"], [(1, 2, "y")])), account=accounted, renamed=9)
     first, *rest = read.remarks()
     assert first == "8 mentions of 5 entities in 2 documents; 2 entities are mentioned more than once."
+    one = document("b", ["so what"], [(1, 2, "y")])
+    assert corpus(one).remarks()[0] == "1 mention of 1 entity in 1 document; 0 entities are mentioned more than once."
+    twice = document("b", ["so what"], [(0, 1, "y"), (1, 2, "y")])
+    assert corpus(twice).remarks()[0] == "2 mentions of 1 entity in 1 document; 1 entity is mentioned more than once."
     assert [remark for remark in rest if not remark.startswith(("Heads of", "Types of"))] == [
         "Mentions that go beyond a sentence: 2.",
         "Mentions marked twice, counted once: 6.",
