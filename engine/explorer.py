@@ -13,6 +13,7 @@ from ..analyses.comparison.results import Comparison
 from ..analyses.contract import OptionSet, Titles
 from ..analyses.shared.input_sample import MOST_ROWS, InputSample
 from ..analyses.shared.sampled_input import SampledInput
+from ..corpora_loaders.describing import amount
 from ..reports.explorer.contribution import Contribution
 from ..reports.explorer.data import (
     CAUSAL_NOTE,
@@ -197,7 +198,7 @@ def _notes(samples: Sequence[InputSample], shown: Sequence[SampledSentence], sto
     if too_long := sum(int(metric.too_long) for metric in samples):
         yield f"Inputs of more than {MOST_ROWS} words are not stored: {too_long:,}."
     if left_out := stored - len(shown):
-        inputs = "1 further input that was" if left_out == 1 else f"{left_out:,} further inputs that were"
+        inputs = amount(left_out, "further inputs that were", "further input that was")
         yield f"The page has no space for {inputs} stored."
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from ...corpora_loaders.describing import amount
 from ...reports.columns import TableColumn
 from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, finish, number_ticks, panel, styled
 from ...reports.explorer.contribution import Contribution
@@ -167,12 +168,11 @@ def conclusion(results: AblationResults) -> str:
     (row,) = [row for row in rows_of(results.tables.summary) if row["effect"] == results.effect]
     if not row["relations"]:
         return ""
-    relations = "relation" if row["relations"] == 1 else "relations"
     heads = "Heads" if is_significant(row["p"]) else "It was not shown that heads"
     return (
         f"{heads} that find relations have a larger effect on their words ({EFFECTS[results.effect]}) than other heads "
-        f"of their layers: above their mean for {row['above']} of {row['relations']} {relations}; mean relative "
-        f"rank {number(row['mean_rank'], 2)}, where 0.5 is chance; p = {number(row['p'], 4)}."
+        f"of their layers: above their mean for {row['above']} of {amount(row['relations'], 'relations')}; mean "
+        f"relative rank {number(row['mean_rank'], 2)}, where 0.5 is chance; p = {number(row['p'], 4)}."
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from ...corpora_loaders.describing import amount
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
@@ -99,8 +100,8 @@ def _together(rows: Sequence[Mapping[str, Any]], results: CoreferenceResults, ki
         return
     ensembles = rows_of(results.ensembles)
     better = sorted(filter(finds_more, ensembles), key=lambda row: -row["gain"])
-    rows_word = "row" if len(ensembles) == 1 else "rows"
-    counted = f"{len(ensembles)} {rows_word} of the table of ensembles ({', '.join(_type(row) for row in ensembles)})"
+    types = ", ".join(_type(row) for row in ensembles)
+    counted = f"{amount(len(ensembles), 'rows')} of the table of ensembles ({types})"
     if better:
         gains = "; ".join(found_together(_type(row), row) for row in better)
         text = (
