@@ -118,8 +118,9 @@ def test_arrows_lead_from_head_to_dependent(page_of):
 
 def test_arcs_say_the_value_of_their_guess(page_of):
     page = page_of(Shown((VIEWS[1:2],), "arcs", "m", special=False))
-    titles = page.locator(".guessed title").all_text_contents()
     guesses = {row: guess for row, guess in enumerate(VIEWS[1].guesses) if guess is not None}
+    assert_count(page.locator(".guessed title"), len(guesses))
+    titles = page.locator(".guessed title").all_text_contents()
     assert [title.rpartition(", ")[0] for title in titles] == [
         f"{WORDS[row]}: guess {WORDS[guess]}" for row, guess in guesses.items()
     ]
