@@ -75,6 +75,15 @@ def test_a_worked_example():
     assert by_column == {"det": (1, 1), "nsubj": (1, 1), "obj": (0, 1), "all": (2, 4)}
 
 
+def test_counting_a_single_head_leaves_its_maps_as_they_are():
+    """The maps of one layer with one head have the order that counting needs without being copied."""
+    with torch.inference_mode():
+        batch = batch_of([CAT], [one_head([[1.0] * 4] * 4)])
+        before = batch.maps.clone()
+    counted(batch)
+    assert torch.equal(batch.maps, before)
+
+
 def test_ties_go_to_the_lowest_index():
     flat = batch_of([CAT], [one_head([[1.0] * 4] * 4)])
     cells, _ = counted(flat)  # everybody picks word 1, word 1 picks word 2
