@@ -273,10 +273,11 @@ def test_parts_add_up_to_the_same_states(case):
         other.compute()
 
 
-def test_close_races_between_wrong_words_are_decided_in_float64(case):
+@pytest.mark.parametrize("scale", [1e-6, 1, 1e6])
+def test_close_races_between_wrong_words_are_decided_in_float64(case, scale):
     windows, _ = case
     rng = np.random.default_rng(1)
-    exact = [0.5 + 1e-9 * rng.random((2, 3, len(w) + 2, len(w) + 2)) for w in windows]
+    exact = [scale * (0.5 + 1e-9 * rng.random((2, 3, len(w) + 2, len(w) + 2))) for w in windows]
     rounded: Any = batch_of(windows, [m.astype(np.float32) for m in exact])
     batch = replace(rounded, recompute=lambda indices, _: [torch.from_numpy(exact[i]) for i in indices])
     metric = CoreferenceFailures(2, 3, candidates="words")

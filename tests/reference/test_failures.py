@@ -191,10 +191,11 @@ def test_parts_add_up_to_the_same_states(corpus):
         fewer.compute()
 
 
-def test_close_races_between_wrong_words_are_decided_in_float64(corpus):
+@pytest.mark.parametrize("scale", [1e-6, 1, 1e6])
+def test_close_races_between_wrong_words_are_decided_in_float64(corpus, scale):
     texts, _, lengths = corpus
     rng = np.random.default_rng(0)
-    exact = [0.5 + 1e-9 * rng.random((2, 3, len(t) + 2, len(t) + 2)) for t in texts]
+    exact = [scale * (0.5 + 1e-9 * rng.random((2, 3, len(t) + 2, len(t) + 2))) for t in texts]
     rounded: Any = batch_of(texts, [m.astype(np.float32) for m in exact])
     batch = replace(
         rounded, word_lengths=tuple(lengths), recompute=lambda indices, _: [torch.from_numpy(exact[i]) for i in indices]

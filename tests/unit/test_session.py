@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,7 +18,7 @@ from attentionology import CountOptions, Run, analyze, load_treebank
 from attentionology.analyses.contract import Analysis, Titles
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.norms.analysis import Norms
-from attentionology.analyses.registry import registered_analyses
+from attentionology.analyses.registry import find_analysis, registered_analyses
 from attentionology.analyses.shared.previews import Previewed, tables_of
 from attentionology.corpora_loaders import CorpusFile, Sentence, Treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -151,6 +152,14 @@ def test_every_analysis_that_comes_with_the_toolkit_has_typed_results():
     typed = {name for name, member in members.items() if member.__annotations__["return"].endswith("Results")}
     assert typed == {*registered_analyses(), "alignment"}
     assert len(get_overloads(Run.__getitem__)) == len(typed) + 1
+
+
+@pytest.mark.parametrize("name", registered_analyses())
+def test_an_analysis_says_what_its_row_says(name):
+    row, analysis = registered_analyses()[name], find_analysis(name)
+    for field in dataclasses.fields(row):
+        if field.name != "location":
+            assert getattr(analysis, field.name) == getattr(row, field.name), field.name
 
 
 def test_the_package_lists_public_names_only():

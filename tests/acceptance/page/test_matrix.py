@@ -298,6 +298,12 @@ def test_the_matrix_is_saved(open_page, small_page, small):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_saved_figure_has_the_colors_of_paper_whatever_those_of_the_screen(open_page, small_page):
+    light, dark = (open_page(small_page, OBJ, color_scheme=scheme) for scheme in ("light", "dark"))
+    files = [saved(page, ".heads-section", "SVG")[0].read_text("utf-8") for page in (light, dark)]
+    assert files[0] == files[1]
+
+
 def test_layers_have_their_mean_and_best(open_page, small_page, small):
     """Of an error rate the best is the smallest; heads without a value are left out."""
     page = open_page(small_page)
