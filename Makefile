@@ -26,7 +26,7 @@ help:
 	@echo "make bench   time and memory against the plain forward pass"
 	@echo "make clean   remove .venv and caches"
 
-$(INSTALLED): pyproject.toml $(VERSIONS)
+$(INSTALLED): pyproject.toml hatch_build.py $(VERSIONS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)

@@ -56,6 +56,7 @@ def planted(fault: Fault) -> Outcome:
     """Plant a fault in a copy of the repository, and run the test that must notice it."""
     with tempfile.TemporaryDirectory() as folder:
         copy = copied(Path(folder))
+        subprocess.run([sys.executable, "hatch_build.py"], cwd=copy, check=True)
         path = copy / fault.path
         path.write_text(fault.planted_in(path.read_text("utf-8")), "utf-8")
         environment = {**os.environ, "PYTHONPATH": f"{copy / 'src'}:{copy}", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -66,14 +67,14 @@ def planted(fault: Fault) -> Outcome:
 
 
 def copied(folder: Path) -> Path:
-    """Copy the files that git knows, with links as links."""
+    """Copy the files that git knows."""
     names = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
     for name in names.splitlines():
         source = REPOSITORY / name
-        if source.is_symlink() or source.is_file():
+        if source.is_file():
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target, follow_symlinks=False)
+            shutil.copy2(source, target)
     return folder
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -30,6 +31,8 @@ LEVELS = {
     "engine": 5,
     "scripts": 6,
 }
+FACE = ("__init__.py", "__init__.pyi", "__main__.py", "py.typed")
+"""The files of the package that are beside the rooms."""
 HEAVY = ("torch", "transformers", "pandas", "matplotlib", "sklearn", "scipy")
 
 
@@ -72,17 +75,20 @@ def imports_of(path: Path) -> frozenset[str]:
 
 
 def test_rooms_are_those_with_levels():
+    """Every room is in a wheel, and can be imported from the repository through a link."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
+    targets = project["tool"]["hatch"]["build"]["targets"]
+    names = {*FACE, *LEVELS}
+    assert set(targets["wheel"]["only-include"]) == names < set(targets["sdist"]["only-include"])
+    assert {path.parent.name for path in REPOSITORY.glob("*/__init__.py")} - {"benchmarks", "docs"} == set(LEVELS)
     front = REPOSITORY / "src" / "attentionology"
-    assert {path.name for path in front.iterdir() if path.is_dir() and path.name != "__pycache__"} == set(LEVELS)
-    for room in LEVELS:
-        assert (front / room).resolve() == REPOSITORY / room
-        assert modules(room)
+    for name in names:
+        assert (front / name).samefile(REPOSITORY / name), "install the repository again: pip install -e ."
+    assert all(map(modules, LEVELS))
 
 
 def test_the_checkout_itself_can_be_imported():
     """A program that is started in the folder above a clone finds the clone before the installed package."""
-    for name in ("__init__.py", "__init__.pyi", "__main__.py"):
-        assert (REPOSITORY / "src" / "attentionology" / name).resolve() == REPOSITORY / name
     assert not list((REPOSITORY / "tests").rglob("__init__.py")), "pytest would take tests for a part of the package"
     code = (
         "import importlib.util, sys; "
