@@ -64,8 +64,9 @@ docs: $(VENV)/installed-docs
 PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(5, 1 + os.cpu_count()))')
 
 # Several processes of one thread each; several threads in each of them would wait for each other. They take the files
-# in the order of tests/conftest.py, the longest first.
-PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
+# in the order of tests/conftest.py, the longest first. THREADS=2 shows whether results depend on the number of threads.
+THREADS ?= 1
+PYTEST = OMP_NUM_THREADS=$(THREADS) $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
 # Mypy, which is one process and takes a minute, runs beside the first tests.
 test: lint
