@@ -16,7 +16,7 @@ from conllu.exceptions import ParseException
 from conllu.parser import parse_comment_line, parse_id_value, parse_int_value
 
 from .errors import CorpusError, together
-from .lines import located_lines
+from .lines import ENDS, located_lines
 from .sentence import Sentence
 from .tree import cycle_error, cycles
 
@@ -25,6 +25,7 @@ _COLUMNS = len(_FIELDS)
 _ID, _FORM, _HEAD, _RELATION, _MISC = (_FIELDS.index(name) for name in ("id", "words", "heads", "relations", "misc"))
 _LISTED = 10  # the number of mistakes that are reported together
 _SHARED_CELLS = 2**13  # the number of strings that are kept, so that equal cells share one
+_RETURN = re.compile(r"\r(#|[0-9]+\t|\r)")  # a line ends with CR alone: a comment or a row follows, or an empty line
 _DOCUMENT_COMMENT = re.compile(r"#\s*(global\.|newdoc)")
 _DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(?P<id>.*?))?\s*$")
 
@@ -116,6 +117,8 @@ def _blocks(path: Path, start: Place) -> Iterator[_Block]:
     lines: list[tuple[int, str]] = []
     number, offset, blank_before = start.line, start.offset, None
     for number, offset, text in located_lines(path, offset=start.offset, lines=start.line):
+        if "\r" in text and _RETURN.search(text):  # of a file with such line ends, all would be one line
+            raise CorpusError(ENDS, file=path, line=number)
         if text.strip() or text.count("\t") == _COLUMNS - 1:  # a row of empty columns is not a blank line
             lines.append((number, text))
         elif lines:
@@ -196,7 +199,7 @@ class SentenceLines:
         row = text.split("\t")
         if len(row) != _COLUMNS:
             hint = "; are the columns separated by spaces?" if len(row) == 1 else ""
-            hint = "; line ends must be LF or CR LF, not CR alone" if "\r" in text else hint
+            hint = f"; {ENDS}" if "\r" in text else hint
             self._lose_row(f"expected {_COLUMNS} tab-separated columns, found {len(row)}{hint}", line)
             return
         if not row[_FORM]:

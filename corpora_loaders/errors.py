@@ -40,7 +40,7 @@ class CorpusError(AttentionologyError, ValueError):
         if file is not None:
             location = f"{file}:{line}: " if line is not None else f"{file}: "
         if sentence is not None:
-            location += f"sentence {sentence!r}: "
+            location += f"sentence {sentence!r:.100}: "
         super().__init__(location + message)
         self.file, self.line, self.sentence = file, line, sentence
         self.mistakes: tuple[str, ...] = (str(self),)

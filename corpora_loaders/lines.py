@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,6 +23,15 @@ WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 `int` would also accept digits of other scripts, signs, underscores and white space, and it raises an error for numbers
 with thousands of digits.
 """
+
+LONGEST_LINE = 2**24
+"""The number of bytes of the longest line that is read, 16 MiB, which is several novels.
+
+Without a limit, a compressed file of a few megabytes could have a line that fills the memory.
+"""
+
+ENDS = "line ends must be LF or CR LF, not CR alone"
+"""What messages say about the line ends of old Macintosh computers."""
 
 # The first bytes of each kind of file, its name, and how it is opened.
 _COMPRESSIONS: tuple[tuple[re.Pattern[bytes], str, Callable[[Any], Any]], ...] = (
@@ -45,7 +55,8 @@ def located_lines(path: str | Path, *, offset: int = 0, lines: int = 0) -> Itera
 
     Compression is recognized by the content of the file, not by its name. To read one of several files in a zip file,
     name it as if the zip file were a folder: ``glove.zip/glove.50d.txt``. A byte-order mark is dropped. Only ``\\n``
-    and ``\\r\\n`` end a line, because corpora contain Unicode line separators inside their texts.
+    and ``\\r\\n`` end a line, because corpora contain Unicode line separators inside their texts. No line may have more
+    than `LONGEST_LINE` bytes.
 
     Reading begins at ``offset``, which has ``lines`` lines before it. An offset is a number of bytes of the text. In a
     compressed file it counts what has been decompressed, so that everything before it is decompressed once more.
@@ -56,8 +67,12 @@ def located_lines(path: str | Path, *, offset: int = 0, lines: int = 0) -> Itera
         with _opened(path) as stream:
             if offset:
                 stream.seek(offset)
-            for number, raw in enumerate(stream, start=lines + 1):
+            raw_lines = iter(partial(stream.readline, LONGEST_LINE + 1), b"")
+            for number, raw in enumerate(raw_lines, start=lines + 1):
                 offset += len(raw)
+                if len(raw) > LONGEST_LINE:
+                    message = f"the line has more than {LONGEST_LINE:,} bytes, which is the limit; {ENDS}"
+                    raise CorpusError(message, file=path, line=number)
                 if number == 1:
                     raw = raw.removeprefix(_BOM)
                     if encoding := next((name for mark, name in _OTHER_BOMS.items() if raw.startswith(mark)), None):
@@ -89,8 +104,7 @@ def text_lines(
         if "\0" in line:
             raise CorpusError("expected text, found a NUL byte; the file must be UTF-8", file=path, line=number)
         if "\r" in line and not allow_returns:
-            message = "found a carriage return within a line; line ends must be LF or CR LF, not CR alone"
-            raise CorpusError(message, file=path, line=number)
+            raise CorpusError(f"found a carriage return within a line; {ENDS}", file=path, line=number)
         yield number, following, line
 
 

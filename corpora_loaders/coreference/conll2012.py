@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import CorpusError
-from ..lines import WHOLE_NUMBER, located_lines
+from ..lines import WHOLE_NUMBER, text_lines
 from ..sentence import Sentence
 from .benchmarks import winobias_document
 from .building import Brackets, build_document
@@ -68,7 +68,7 @@ def read_columns(
 def _layout_of(path: Path) -> _Layout:
     """Infer the columns of a file from its first rows: corpora use a selection of those of OntoNotes."""
     rows: list[list[str]] = []
-    for _, _, text in located_lines(path):
+    for _, _, text in text_lines(path):
         if not text.strip() or BEGIN.match(text) or _END.match(text):
             continue
         if row := _columns_of(text, len(rows[-1]) if rows else 0):
@@ -216,7 +216,7 @@ def _rows_of_documents(path: Path, layout: _Layout, start: Place) -> Iterator[tu
     document: _DocumentRows | None = None
     offset, line, width = start
     after_end = False  # whether a document has ended without another one having begun
-    for line, following, text in located_lines(path, offset=start.offset, lines=start.lines):
+    for line, following, text in text_lines(path, offset=start.offset, lines=start.lines):
         place_before = Place(offset, line - 1, width)
         offset = following
         begin = BEGIN.match(text)
