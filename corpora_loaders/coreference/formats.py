@@ -28,19 +28,11 @@ from .benchmarks import HEADER, read_gap
 from .conll2012 import BEGIN, read_columns
 from .document import Document
 from .entities import read_entities
+from .unread import Beginning, unread_columns, unread_text
 
 _FIRST_ID = re.compile(r"1|1-\d+|[01]\.\d+")
 _LAST_CELL = re.compile(r"[-_*]|\(.*|.*\)")
 _MOST_LINES = 1000  # the number of lines in which the first row is searched
-
-
-@dataclass(frozen=True)
-class Beginning:
-    """The beginning of a file, by which its format is recognized."""
-
-    comments: tuple[str, ...] = ()  # the lines before the first row that start with ``#``
-    row: str = ""  # the first line that is neither blank nor a comment
-    line: int = 0  # the number of that line, from 1
 
 
 DocumentReader = Callable[..., Iterator[tuple[Document, Any]]]
@@ -87,7 +79,7 @@ def format_of(path: str | Path) -> CorpusFormat:
     A file of no known format counts as CoNLL-U, whose reader then reports the line that is wrong.
 
     Raises:
-        CorpusError: the file cannot be read.
+        CorpusError: the file cannot be read, or has a format that is recognized, but not read.
 
     Example:
         >>> from attentionology.corpora_loaders.coreference import format_of
@@ -96,7 +88,14 @@ def format_of(path: str | Path) -> CorpusFormat:
         'conllu'
     """
     beginning = beginning_of_file(path)
-    return next((corpus_format for corpus_format in FORMATS if corpus_format.recognize(beginning)), CONLLU)
+    for corpus_format in FORMATS:
+        if corpus_format.recognize(beginning):
+            return corpus_format
+    if unread := unread_columns(beginning) or unread_text(beginning):
+        known = ", ".join(corpus_format.name for corpus_format in FORMATS)
+        message = f"this looks like {unread}, which is none of the formats that are read: {known}; convert it first"
+        raise CorpusError(message, file=path, line=beginning.line)
+    return CONLLU
 
 
 _PLUGINS = Plugins("corpus format", lambda: [each.name for each in FORMATS])
@@ -179,6 +178,8 @@ def beginning_of_file(path: str | Path) -> Beginning:
 
 def _is_conll2012(beginning: Beginning) -> bool:
     """Whether a file begins like CoNLL-2012, with a document or with a row whose last cell may have brackets."""
+    if unread_columns(beginning) or unread_text(beginning):
+        return False
     if any(map(BEGIN.match, beginning.comments)):
         return True
     if _is_gap(beginning) or _is_tree_row(beginning.row):
@@ -206,7 +207,7 @@ def _is_tree_row(row: str) -> bool:
 CONLLU = CorpusFormat(
     "conllu",
     "CoNLL-U with Entity= in MISC",
-    lambda beginning: _is_tree_row(beginning.row) and not _is_conll2012(beginning),
+    lambda beginning: _is_tree_row(beginning.row) and not _is_conll2012(beginning) and not unread_columns(beginning),
     read_entities,
     read_conllu,
 )

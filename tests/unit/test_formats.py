@@ -85,3 +85,55 @@ def test_a_format_is_added_with_one_row(write, monkeypatch):
     assert treebank.relations == {"next": 5}
     monkeypatch.setattr(formats, "FORMATS", (*FORMATS, replace(new, read_trees=None)))
     assert not has_trees(options)
+
+
+HEAD_2009 = "1\tIt\t_\t_\tPRON\tPRON\t_\t_\t2\t2\tnsubj\tnsubj\t_\t_"
+UNREAD = {
+    "# global.columns = ID FORM HEAD\n1\tIt\t0\n": "2: this looks like CoNLL-U Plus with the columns ID FORM HEAD",
+    f"\n{HEAD_2009}\n": "2: this looks like CoNLL-2009",
+    f"{HEAD_2009}\tA0\tA1\n": "1: this looks like CoNLL-2009",
+    "#begin document d\n1\tJan\t_\tjan\t_\tN\t_\t_\t2\t_\t_\tsu\t_\t_\t_\t(1)\n": "2: .* columns of SemEval-2010",
+    '{"sentences": [["Ann"]], "clusters": []}\n': "1: .* JSON Lines of documents with sentences and clusters",
+    '{"text": "Ann (left"}\n': "1: this looks like JSON Lines, which",
+    '<?xml version="1.0"?>\n<corpus/>\n': "1: this looks like XML",
+}
+
+
+@pytest.mark.parametrize("text", UNREAD)
+@pytest.mark.parametrize("load", [load_treebank, load_documents, detect_format])
+def test_a_format_that_is_not_read_is_named_in_one_line(write, text, load):
+    with pytest.raises(CorpusError, match=UNREAD[text]) as caught:
+        load(write(text))
+    assert len(caught.value.mistakes) == 1
+    assert str(caught.value).endswith("none of the formats that are read: conll2012, conllu, gap; convert it first")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (f"# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC\n{CONLLU_ROW}\n", "conllu"),
+        (f"{HEAD_2009.replace('2', 'x')}\n", "conllu"),  # whose reader says how many columns there are
+        ("#begin document 1\n" + "1\t0\t0\tIt\tPRP\t(TOP*)\t-\t-\t-\t-\t*\t*\t*\t*\t(0)\n", "conll2012"),
+        ("{ (0)\n", "conll2012"),  # a bracket is a word
+    ],
+)
+def test_files_that_look_alike_have_their_formats(write, text, name):
+    assert detect_format(write(text)) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("parseme.cupt", "CoNLL-U Plus with the columns ID FORM .* PARSEME:MWE"),
+        ("conll09.txt", "CoNLL-2009"),
+        ("semeval2010.conll", "SemEval-2010"),
+        ("e2e.jsonlines", "JSON Lines"),
+        ("cr_only.conllu", "line ends must be LF or CR LF, not CR alone$"),
+    ],
+)
+def test_cases_of_other_formats_are_refused_in_one_line(data_file, name, expected):
+    path = str(data_file(f"cases/{name}"))
+    with pytest.raises(CorpusError, match=expected) as caught:
+        read_corpus(CorpusOptions(corpus=(path,)))
+    assert len(str(caught.value)) - len(path) < 250
+    assert "\n" not in str(caught.value)
