@@ -62,13 +62,20 @@ class Place(NamedTuple):
     document: str | None = None  # the id of the document that goes on at the place, if there is one
 
 
-def placed_sentences(path: str | Path, start: Place | None = None) -> Iterator[tuple[Sentence, Place]]:
-    """Yield the sentences of a file from a place on, each with the place after it; see `read_conllu`."""
+def placed_sentences(
+    path: str | Path, start: Place | None = None, left_out: list[CorpusError] | None = None
+) -> Iterator[tuple[Sentence, Place]]:
+    """Yield the sentences of a file from a place on, each with the place after it; see `read_conllu`.
+
+    With a list as ``left_out``, sentences with mistakes are left out, and the first mistake of each is added to it. A
+    file whose sentences all have mistakes is an error nevertheless.
+    """
     path = Path(path)
     start = start or Place()
     sentences, documents, document = start.sentences, start.documents, start.document
     comments_before: list[str] = []  # from blocks without words; they belong to the next sentence
     faults: list[CorpusError] = []  # after the first one, reading goes on for the sake of further ones alone
+    n_good, n_left_out_before = 0, len(left_out or ())
     # Treebanks repeat the same few strings, which are stored once. The memory for this is bounded, because a reader may
     # keep none of the sentences. `sys.intern` would keep every string for good in Python 3.12.
     cells: dict[str, str] = {}
@@ -83,21 +90,27 @@ def placed_sentences(path: str | Path, start: Place | None = None) -> Iterator[t
                 if len(cells) > _SHARED_CELLS:
                     cells.clear()
                 sentence_lines = SentenceLines(path, block, f"{path.name}:{sentences}", comments_before)
-                faults += sentence_lines.faults
+                found = sentence_lines.faults
                 comments_before = []
-                if not faults:
+                if not found and (left_out is not None or not faults):
                     place_after = Place(block.offset, block.end, sentences, documents, document)
                     yield sentence_lines.sentence(document, cells), place_after
-            elif fault := _lost_words(path, block):
-                faults.append(fault)
+                    n_good += 1
             else:
-                comments_before += filter(_DOCUMENT_COMMENT.match, comments)
+                found = _lost_words(path, block)
+                comments_before += () if found else filter(_DOCUMENT_COMMENT.match, comments)
+            if left_out is None:
+                faults += found
+            else:
+                left_out += found[:1]
             if len(faults) > _LISTED:
                 break
     except CorpusError as error:  # the rest cannot be read, for example because it is not UTF-8
         if not faults:
             raise
         faults.append(error)
+    if left_out and not n_good and start == Place():
+        faults = left_out[n_left_out_before:]
     if faults:
         raise together(faults, at_most=_LISTED)
 
@@ -128,15 +141,15 @@ def _blocks(path: Path, start: Place) -> Iterator[_Block]:
         yield _Block(lines, blank=None, blank_before=blank_before, end=number + 1, offset=offset)
 
 
-def _lost_words(path: Path, block: _Block) -> CorpusError | None:
+def _lost_words(path: Path, block: _Block) -> list[CorpusError]:
     """Return the mistake in a block of comments, if ``sent_id`` or ``text`` among them shows that words are missing."""
     for number, line in block.lines:
         for key, value in parse_comment_line(line):
             if key in ("sent_id", "text"):
                 why = f"; the blank line {block.blank} ended it" if block.blank else ""
                 message = f"the sentence has comments but no words{why}; is the file complete?"
-                return CorpusError(message, file=path, line=number, sentence=value if key == "sent_id" else None)
-    return None
+                return [CorpusError(message, file=path, line=number, sentence=value if key == "sent_id" else None)]
+    return []
 
 
 class SentenceLines:

@@ -48,6 +48,26 @@ class CorpusFile:
     source: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """A sentence with a mistake that was left out, because it was asked for (``lenient``).
+
+    Attributes:
+        id: the id of the sentence, if it could be read.
+        file, line: the place of its first mistake.
+        reason: what is wrong there.
+
+    Example:
+        >>> LeftOut("s7", "dev.conllu", 42, "the form (column 2) is empty")
+        LeftOut(id='s7', file='dev.conllu', line=42, reason='the form (column 2) is empty')
+    """
+
+    id: str | None
+    file: str
+    line: int | None
+    reason: str
+
+
 class CorpusFacts(NamedTuple):
     """What is known about all sentences of a corpus together."""
 

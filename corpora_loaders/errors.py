@@ -25,6 +25,7 @@ class CorpusError(AttentionologyError, ValueError):
         sentence: id of the sentence.
 
     Attributes:
+        reason: the message without the location.
         mistakes: the lines of the message: one, unless several mistakes of a file are reported together.
 
     Example:
@@ -42,7 +43,7 @@ class CorpusError(AttentionologyError, ValueError):
         if sentence is not None:
             location += f"sentence {sentence!r:.100}: "
         super().__init__(location + message)
-        self.file, self.line, self.sentence = file, line, sentence
+        self.file, self.line, self.sentence, self.reason = file, line, sentence, message
         self.mistakes: tuple[str, ...] = (str(self),)
 
 

@@ -11,19 +11,23 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from ..storage.nearest import check_choice
 from .conllu_file import placed_sentences, read_conllu
 from .coreference.formats import format_of, get_format
-from .corpus import DivisibleCorpus, Tally
+from .corpus import DivisibleCorpus, LeftOut, Tally
+from .errors import CorpusError
 from .sample import SAMPLE_TREEBANK
 from .sentence import Sentence
 from .stream import Files, Stream, read_files
 from .strings import load_string
 from .tree import depths
 from .unique_names import UniqueNames, numbered_name
+
+_LISTED = 10  # the number of sentences with mistakes that a remark lists; the run record lists all
 
 TokenChoice = Literal["syntactic", "surface"]
 
@@ -44,6 +48,7 @@ class Treebank(DivisibleCorpus):
         tokens: what counts as a word, ``"syntactic"`` or ``"surface"``; see `load_treebank`.
         renamed: the number of sentences of the files whose id had occurred before, so that ``#2``, ``#3``, … was
             appended to it.
+        left_out: the sentences with mistakes that were left out, see `load_treebank`.
 
     Example:
         >>> from attentionology import load_treebank
@@ -60,6 +65,7 @@ class Treebank(DivisibleCorpus):
 
     tokens: TokenChoice = "syntactic"
     renamed: int = 0
+    left_out: tuple[LeftOut, ...] = ()
 
     def counts(self) -> dict[str, int]:
         """Numbers of sentences, words, multiword tokens, empty nodes, words without a head, and others.
@@ -72,10 +78,11 @@ class Treebank(DivisibleCorpus):
             "words_without_relation": self.relations["_"],
             "relations": len(self.relations),
             "renamed_sentence_ids": self.renamed,
+            **({"left_out_sentences": len(self.left_out)} if self.left_out else {}),
         }
 
     def remarks(self) -> list[str]:
-        """Remarks on empty nodes, unusual trees and renamed sentences."""
+        """Remarks on empty nodes, unusual trees, renamed sentences, and those that were left out."""
         counts = self.counts()
         remarks = [f"Empty nodes, not part of the text: {counts['empty_nodes']:,}."]
         if words := counts["words_without_relation"]:
@@ -84,6 +91,10 @@ class Treebank(DivisibleCorpus):
             remarks.append(f"Sentences with several roots: {counts['sentences_with_several_roots']:,}.")
         if self.renamed:
             remarks.append(f"Sentence ids that occurred before, to which a number was appended: {self.renamed:,}.")
+        if self.left_out:
+            places = "; ".join(f"{each.file}:{each.line}: {each.reason}" for each in self.left_out[:_LISTED])
+            more = f"; and {len(self.left_out) - _LISTED:,} more" if len(self.left_out) > _LISTED else ""
+            remarks.append(f"Sentences with mistakes, left out: {len(self.left_out):,} ({places}{more}).")
         return remarks
 
 
@@ -94,6 +105,7 @@ def load_treebank(
     tokens: TokenChoice = "syntactic",
     limit: int | None = None,
     format: str | None = None,  # noqa: A002  # the name of the option
+    lenient: bool = False,
 ) -> Treebank:
     """Read CoNLL-U or CoNLL-X files, or those of another format, into one treebank.
 
@@ -111,6 +123,8 @@ def load_treebank(
         limit: read at most this many sentences.
         format: the name of a format that another package adds, see `attentionology.corpora_loaders.list_formats`.
             Default: the format is detected.
+        lenient: whether sentences with mistakes are left out and listed (`Treebank.left_out`), instead of raising an
+            error. It has no effect on formats of other packages.
 
     Raises:
         ValueError: no file is given or files and a string are, the limit is less than 1, ``tokens`` is neither of
@@ -127,28 +141,52 @@ def load_treebank(
     check_choice("tokens", tokens, TokenChoice)
     if from_string is not None:
         return load_string(
-            lambda path: load_treebank(path, tokens=tokens, limit=limit, format=format), from_string, paths
+            lambda path: load_treebank(path, tokens=tokens, limit=limit, format=format, lenient=lenient),
+            from_string,
+            paths,
         )
     if format is not None:
         get_format(format)  # so that an unknown one is noticed before files are read
     tally, unique = Tally(), UniqueNames()
+    mistakes: list[CorpusError] = []  # the first one of each sentence that is left out
 
     def add(sentence: Sentence) -> Sentence:
         return with_id(tally.add(sentence), unique(sentence.id))
 
     paths = SAMPLE_TREEBANK if paths == "sample" else paths
     files, records, held = read_files(
-        paths, read_trees, add, tally, contents="sentence", options=(tokens, format), limit=limit
+        paths,
+        partial(read_trees, mistakes=mistakes),
+        add,
+        tally,
+        contents="sentence",
+        options=(tokens, format, lenient),
+        limit=limit,
     )
+    for file in files:
+        file.read = read_trees  # without the list, so that reading again does not add to it
     source = Files(files, Renamed(unique.numbers) if unique.renamed else None)
-    return Treebank(Stream(source, held=held), records, tokens, unique.renamed).knowing(counted=tally.counted())
+    left_out = tuple(LeftOut(each.sentence, str(each.file), each.line, each.reason) for each in mistakes)
+    treebank = Treebank(Stream(source, held=held), records, tokens, unique.renamed, left_out)
+    return treebank.knowing(counted=tally.counted())
 
 
-def read_trees(path: str, place: Any, tokens: TokenChoice, name: str | None) -> Iterator[tuple[Sentence, Any]]:
-    """Yield the sentences of a file, whose format is detected if ``name`` is None. See `ReadFile`."""
+def read_trees(
+    path: str,
+    place: Any,
+    tokens: TokenChoice,
+    name: str | None,
+    lenient: bool = False,
+    mistakes: list[CorpusError] | None = None,
+) -> Iterator[tuple[Sentence, Any]]:
+    """Yield the sentences of a file, whose format is detected if ``name`` is None. See `ReadFile`.
+
+    If ``lenient``, sentences with mistakes are left out, and the first mistake of each is added to ``mistakes``.
+    """
     read = (format_of(path) if name is None else get_format(name)).read_trees
     if read in (None, read_conllu):  # read_conllu says what is wrong with formats without trees
-        with_places: Iterator[tuple[Sentence, Any]] = placed_sentences(path, place)
+        left_out = ([] if mistakes is None else mistakes) if lenient else None
+        with_places: Iterator[tuple[Sentence, Any]] = placed_sentences(path, place, left_out)
     else:
         with_places = ((sentence, None) for sentence in read(path))
     for sentence, place_after in with_places:

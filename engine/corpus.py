@@ -118,8 +118,8 @@ def check_analyses(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> Non
         raise OptionError(f"--analyses {of_mentions} needs a --corpus with mentions, not --text")
     if of_mentions and options.tokens != "syntactic":
         raise OptionError(f"--tokens surface is not for {of_mentions}, whose mentions consist of syntactic words")
-    if options.lenient and not _read_as_documents(options, chosen):
-        raise OptionError("--lenient is for the coreference analysis and for CoNLL-2012 files")
+    if options.lenient and options.text:
+        raise OptionError("--lenient is for treebanks and coreference corpora, not for --text")
     if options.tokens != "syntactic" and not has_trees(options):
         raise OptionError("--tokens surface is for CoNLL-U, the only format with multiword tokens")
 
@@ -142,7 +142,9 @@ def read_corpus(options: CorpusOptions, chosen: Sequence[AnalysisRow] = ()) -> C
         return load_documents(
             files, lenient=options.lenient, limit=options.limit, mentions_needed=needed, format=options.format
         )
-    return load_treebank(files, tokens=options.tokens, limit=options.limit, format=options.format)
+    return load_treebank(
+        files, tokens=options.tokens, limit=options.limit, format=options.format, lenient=options.lenient
+    )
 
 
 def unmet(options: CorpusOptions, corpus: Corpus) -> list[str]:

@@ -93,8 +93,8 @@ def survey(
     """
     groups = OptionSet.of(options, _GROUPS, "survey")
     files, of_maps, of_model = groups[CorpusOptions], groups[MapOptions], groups[ModelOptions]
-    if replace(files, tokens="syntactic", limit=None) != CorpusOptions():
-        raise OptionError("of CorpusOptions, a survey uses only tokens and limit")
+    if replace(files, tokens="syntactic", limit=None, lenient=False) != CorpusOptions():
+        raise OptionError("of CorpusOptions, a survey uses only tokens and limit, and lenient")
     if replace(of_model, device="cpu") != ModelOptions():
         raise OptionError("of ModelOptions, a survey uses only the device; revisions are given as NAME@REVISION")
     if groups[PartOptions].part is not None:
@@ -107,7 +107,13 @@ def survey(
             SurveyOptions(
                 grid=GridOptions(names_in(models), names_in(treebanks), names_in(kinds), relation),
                 cells=CellOptions(
-                    of_maps.merge, of_maps.normalize, files.tokens, files.limit, of_model.device, reports
+                    merge=of_maps.merge,
+                    normalize=of_maps.normalize,
+                    tokens=files.tokens,
+                    limit=files.limit,
+                    lenient=files.lenient,
+                    device=of_model.device,
+                    reports=reports,
                 ),
                 dependency=groups[DependencyOptions],
                 control=groups[ControlOptions],

@@ -130,7 +130,7 @@ def _read_treebanks(options: ProbingOptions, loaded: LoadedInputs) -> dict[Role,
         if role in loaded.treebanks:
             treebank = loaded.treebanks[role]
         elif role in files:
-            treebank = load_treebank(files[role], tokens=chosen.tokens, limit=chosen.limit)
+            treebank = load_treebank(files[role], tokens=chosen.tokens, limit=chosen.limit, lenient=chosen.lenient)
         else:
             continue
         if not treebank.relations:

@@ -57,8 +57,8 @@ TooLongInputs = Annotated[
 Lenient = Annotated[
     bool,
     arg(
-        help="Leave out and count malformed brackets of mentions and parses, and links outside their sentence pairs, "
-        "instead of stopping at the first of them."
+        help="Leave out and count sentences of treebanks that have mistakes, malformed brackets of mentions and "
+        "parses, and links outside their sentence pairs, instead of stopping at the first of them."
     ),
 ]
 

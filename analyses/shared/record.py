@@ -88,6 +88,7 @@ def describe_corpus(corpus: Corpus) -> dict[str, Any]:
     """Describe the corpus: its files, its counts and its inventory of relations."""
     counts = dict(corpus.counts())
     counts.setdefault("sentences", len(corpus))  # the inputs of a bitext have another name
+    left_out = getattr(corpus, "left_out", ())
     return {
         "unit": corpus.unit,
         "limit_unit": corpus.limit_unit,
@@ -95,6 +96,7 @@ def describe_corpus(corpus: Corpus) -> dict[str, Any]:
         "files": [{"name": Path(file.path).name, **asdict(file)} for file in corpus.files],
         "counts": counts,
         "remarks": corpus.remarks(),
+        **({"left_out": [asdict(sentence) for sentence in left_out]} if left_out else {}),
         "relations": dict(corpus.relations),
     }
 
@@ -102,7 +104,7 @@ def describe_corpus(corpus: Corpus) -> dict[str, Any]:
 def closing_lines(run: dict[str, Any], out: Path) -> list[str]:
     """Return the last lines of a command: the model, how much was read and skipped, and where the results are."""
     model, sentences = run["model"], run["sentences"]
-    skipped = len(sentences["skipped"])
+    skipped, left_out = len(sentences["skipped"]), len(run["corpus"].get("left_out", ()))
     shape = f"{model['shape']}{', causal' if model.get('causal') else ''}"
     return [
         "",
@@ -110,7 +112,8 @@ def closing_lines(run: dict[str, Any], out: Path) -> list[str]:
         *([run["text_fit"]["summary"]] if "text_fit" in run else []),
         *(["The demo model's weights were verified by sha256."] if run["options"]["model"] == DEMO else []),
         f"{run['corpus']['unit'].capitalize()} read: {sentences['read']:,}, skipped: {skipped:,}"
-        + (" (see the report)" if skipped else ""),
+        + (f", with mistakes and left out: {left_out:,}" if left_out else "")
+        + (" (see the report)" if skipped or left_out else ""),
         *(f"Warning: {warning}" for warning in run["warnings"]),
         f"Report: {out / 'report.html'}",
         f"Tables: {out / 'tables'}",

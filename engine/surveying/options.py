@@ -13,7 +13,7 @@ from ...analyses.dependency.options import DependencyOptions
 from ...analyses.shared.builtin import DEMO, SAMPLE
 from ...analyses.shared.input_options import LimitOptions, ModelOptions
 from ...analyses.shared.numbers import Seed
-from ...analyses.shared.option_types import Device, PieceMerging, RowScaling, SentenceLimit, TreebankWords
+from ...analyses.shared.option_types import Device, Lenient, PieceMerging, RowScaling, SentenceLimit, TreebankWords
 from ...analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from ...analyses.shared.part_options import PartOptions
 from ..corpus import CorpusOptions
@@ -58,6 +58,7 @@ class CellOptions:
     normalize: RowScaling = MapOptions.normalize
     tokens: TreebankWords = CorpusOptions.tokens
     limit: SentenceLimit = None
+    lenient: Lenient = False
     device: Device = ModelOptions.device
 
     reports: bool = False

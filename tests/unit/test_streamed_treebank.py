@@ -134,6 +134,31 @@ def test_a_treebank_in_its_files_is_that_in_memory(contents, size, tokens, limit
         same(paths, tokens=tokens, limit=limit)
 
 
+def alone(part):
+    """The words of a part, None if it is no sentence without mistakes."""
+    try:
+        (read,) = load_treebank(from_string=part)
+    except CorpusError:
+        return None
+    return read.words
+
+
+@settings(max_examples=40, deadline=None)
+@given(parts=st.lists(VALID | ERRORS, max_size=12), size=st.integers(1, 3))
+def test_what_is_left_out_stays_left_out_when_it_is_read_again(parts, size):
+    parts = [sentence(name="good"), *parts]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "a.conllu")
+        path.write_text("".join(parts), encoding="utf-8")
+        held = load_treebank(path, lenient=True)
+        with in_files(size):
+            lazy = load_treebank(path, lenient=True)
+            for _ in range(2):
+                assert [list(lazy), list(lazy)[1:], lazy[len(lazy) - 1]] == [list(held), list(held)[1:], held[-1]]
+            assert lazy.left_out == held.left_out
+    assert [each.words for each in held] == [words for part in parts if (words := alone(part)) is not None]
+
+
 def by_hand(names):
     """Ids that are made unique with a plain dictionary of how often each was asked for."""
     used: dict[str, int] = {}

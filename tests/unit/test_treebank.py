@@ -247,3 +247,40 @@ def test_text_is_what_the_tokens_spell(sample, blocks):
                 continue
             text += form + ("" if "SpaceAfter=No" in misc.split("|") else " ")
         assert text.rstrip() == sentence.text
+
+
+BROKEN = sentence("a 0 root", "b 9 dep")
+
+
+def test_sentences_with_mistakes_are_left_out_counted_and_listed(write):
+    path = write(CATS + BROKEN + "# sent_id = lost\n\n" + DOGS + BROKEN.replace("9", "x\t").strip() + "\n\n")
+    with pytest.raises(CorpusError, match="outside 0 … 2"):
+        load_treebank(path)
+    bank = load_treebank(path, lenient=True)
+    assert [each.id for each in bank] == ["cats", "dogs"]
+    lines = path.read_text().splitlines()
+    found = [(each.id, each.file, each.line, each.reason) for each in bank.left_out]
+    assert found == [
+        (f"{path.name}:2", str(path), len(CATS.splitlines()) + 2, "the head of word 2 is 9, which is outside 0 … 2; "
+         f"the blank line {len((CATS + BROKEN).splitlines())} ended the sentence"),
+        ("lost", str(path), lines.index("# sent_id = lost") + 1, "the sentence has comments but no words; the blank "
+         f"line {lines.index('# sent_id = lost') + 2} ended it; is the file complete?"),
+        (f"{path.name}:4", str(path), len(lines) - 1, "expected 10 tab-separated columns, found 11"),
+    ]  # fmt: skip
+    assert bank.counts()["left_out_sentences"] == 3
+    assert bank.counts()["sentences"] == bank.files[0].sentences == 2
+    listed = bank.remarks()[-1]
+    assert listed.startswith(f"Sentences with mistakes, left out: 3 ({path}:{found[0][2]}: the head of word 2")
+    assert "left_out_sentences" not in load_treebank(write(CATS), lenient=True).counts()
+
+
+def test_a_file_of_mistakes_alone_is_refused_even_so(write):
+    paths = [write(CATS + BROKEN, "good.conllu"), write(BROKEN * 3, "bad.conllu")]
+    with pytest.raises(CorpusError) as caught:
+        load_treebank(paths, lenient=True)
+    assert [mistake.split(": ")[0] for mistake in caught.value.mistakes] == [f"{paths[1]}:{n}" for n in (2, 5, 8)]
+
+
+def test_what_is_no_mistake_of_a_sentence_is_an_error_even_so(write):
+    with pytest.raises(CorpusError, match="not UTF-8"):
+        load_treebank(write(CATS.encode() + b"\xff\n"), lenient=True)

@@ -1,0 +1,90 @@
+"""Commands on corpora of which a part, or all, cannot be analyzed."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from attentionology import CorpusOptions, CountOptions, probe, survey
+from attentionology.analyses import ProbeOptions, ProbeTrainingOptions, TreebankOptions
+from attentionology.scripts.cli import main
+from tests.corpora import chain, word
+
+BROKEN = "# sent_id = broken\n" + word(1, "Ann", 0, "root") + word(2, "reads", 7) + "\n"
+
+
+def text_of(folder) -> str:
+    """What the page of a run says, with single spaces."""
+    return " ".join((folder / "report.html").read_text(encoding="utf-8").split())
+
+
+@pytest.fixture
+def one_broken(tmp_path):
+    """A treebank of ten sentences, the fourth of which is broken, and the line of its mistake."""
+    good = [chain(["Ann", "reads", "old", "books"], f"s{number}") for number in range(9)]
+    path = tmp_path / "one.conllu"
+    path.write_text("".join([*good[:3], BROKEN, *good[3:]]))
+    return path, len("".join(good[:3]).splitlines()) + 3
+
+
+def test_a_broken_sentence_is_refused_or_left_out_counted_and_listed(one_broken, model, tmp_path, capsys):
+    path, line = one_broken
+    given = ["analyze", "--model", model, "--corpus", str(path), "--analyses", "dependency", "--replicates", "0"]
+    assert main([*given, "--out", str(tmp_path / "strict")]) == 1
+    assert f"{path}:{line}: sentence 'broken': the head of word 2 is 7" in capsys.readouterr().err
+    assert main([*given, "--lenient", "--out", str(tmp_path / "lenient")]) == 0
+    assert "Sentences read: 9, skipped: 0, with mistakes and left out: 1 (see the report)" in capsys.readouterr().out
+    record = json.loads((tmp_path / "lenient" / "run.json").read_text())
+    (left_out,) = record["corpus"]["left_out"]
+    assert (left_out["id"], left_out["file"], left_out["line"]) == ("broken", str(path), line)
+    assert left_out["reason"].startswith("the head of word 2 is 7, which is outside 0 … 2")
+    assert record["corpus"]["counts"]["left_out_sentences"] == 1
+    assert record["corpus"]["counts"]["sentences"] == record["sentences"]["read"] == 9
+    assert f"Sentences with mistakes, left out: 1 ({path}:{line}: the head of word 2 is 7" in text_of(
+        tmp_path / "lenient"
+    )
+    best = pd.read_csv(tmp_path / "lenient" / "tables" / "dependency_best.csv").set_index("relation")
+    assert best.loc["all", "total"] == 9 * 4
+
+
+def test_the_case_of_one_broken_sentence(data_file, model, tmp_path, capsys):
+    path = data_file("cases/one_bad_of_50.conllu")
+    given = [
+        "analyze",
+        "--model",
+        model,
+        "--corpus",
+        str(path),
+        "--analyses",
+        "surface",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    assert main(given) == 1
+    assert f"{path}:" in capsys.readouterr().err
+    assert main([*given, "--lenient"]) == 0
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert len(record["corpus"]["left_out"]) == record["corpus"]["counts"]["left_out_sentences"] == 1
+    assert record["sentences"]["read"] == record["corpus"]["counts"]["sentences"]
+
+
+def test_probes_and_surveys_leave_out_broken_sentences(one_broken, model, tmp_path):
+    path, line = one_broken
+    options = [CountOptions(replicates=0)]
+    strict, lenient = (
+        survey(model, path, options=[*options, CorpusOptions(lenient=lenient)], progress=False)
+        for lenient in (False, True)
+    )
+    assert strict.cells_table["status"].tolist() == ["failed"]
+    assert lenient.cells_table["status"].tolist() == ["ok"]
+    probing = [ProbeOptions(controls=("none",)), ProbeTrainingOptions(recipe="paper", seeds=1), *options]
+    run = probe(model, test=path, options=[TreebankOptions(folds=2, lenient=True), *probing])
+    assert [left_out["line"] for left_out in run.record["corpus"]["left_out"]] == [line]
+
+
+def test_texts_have_no_sentences_to_leave_out(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("One two.\n")
+    assert main(["analyze", "--text", str(tmp_path / "a.txt"), "--lenient"]) == 2
+    assert "--lenient is for treebanks and coreference corpora" in capsys.readouterr().err
