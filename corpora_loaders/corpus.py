@@ -13,8 +13,10 @@ from typing import Any, ClassVar, NamedTuple, Self, overload
 from .describing import amount, counts_table, named_files
 from .enhanced import enhanced_relations
 from .errors import CorpusError
+from .gate import BlankWords, without_heads_of_blank_words
 from .releases import source_of
 from .sentence import Sentence
+from .tree import cycle_error, cycles
 from .unique_names import Names
 
 _ORIGIN = re.compile(r"licen[cs]e|source", re.IGNORECASE)
@@ -85,10 +87,9 @@ class Tally:
         self._tagged: Counter[tuple[str, str]] = Counter()  # relations and parts of speech of words with a head
         self._documents = Names()
         # These describe the file whose sentences are added now:
-        self._file_sentences = self._file_words = 0
+        self._file_sentences = 0
+        self._file_words = BlankWords()
         self._origin: dict[str, str] = {}  # from the comments of its first sentence
-        self._has_long_sentence = False  # of several words: one of a single word may really be "_"
-        self._has_words = False  # other than "_"
 
     def add(self, sentence: Sentence) -> Sentence:
         """Count a sentence, and return it."""
@@ -108,20 +109,19 @@ class Tally:
             comments = sentence.comments.items()
             self._origin = {key: value for key, value in comments if value and _ORIGIN.search(key)}
         self._file_sentences += 1
-        self._file_words += len(sentence)
-        self._has_long_sentence = self._has_long_sentence or len(sentence) > 1
-        self._has_words = self._has_words or any(word != "_" for word in sentence.words)
+        numbers["blank_words"] += self._file_words.add(sentence)
         return sentence
 
     def end_file(self, path: str | Path, sha256: str) -> CorpusFile:
-        """Describe the file whose sentences were added last, and begin another one."""
-        if self._has_long_sentence and not self._has_words:
-            folder = Path(path).parent.name
-            hint = f"; {folder} needs the text of the original corpus" if folder.startswith("UD_") else ""
-            raise CorpusError(f"every form is '_': this corpus was released without its words{hint}", file=path)
-        file = CorpusFile(str(path), sha256, self._file_sentences, self._file_words, self._origin, source_of(path))
-        self._file_sentences = self._file_words = 0
-        self._origin, self._has_long_sentence, self._has_words = {}, False, False
+        """Describe the file whose sentences were added last, and begin another one.
+
+        Raises:
+            CorpusError: too many of its words are blank, see `attentionology.corpora_loaders.gate`.
+        """
+        self._file_words.check(path)
+        n_words, source = self._file_words.words, source_of(path)
+        file = CorpusFile(str(path), sha256, self._file_sentences, n_words, self._origin, source)
+        self._file_sentences, self._file_words, self._origin = 0, BlankWords(), {}
         return file
 
     def counted(self) -> CorpusFacts:
@@ -226,12 +226,44 @@ class Corpus(Sequence[Sentence]):
         return [amount(len(self), self.unit), amount(Corpus.counts(self)["words"], "words")]
 
     def counts(self) -> dict[str, int]:
-        """Numbers of sentences, words and documents."""
-        return {name: self.counted.numbers.get(name, 0) for name in ("sentences", "words", "documents")}
+        """Numbers of sentences, words and documents, and of blank words, if there are any."""
+        numbers = self.counted.numbers
+        blank = {"blank_words": numbers["blank_words"]} if numbers.get("blank_words") else {}
+        return {**{name: numbers.get(name, 0) for name in ("sentences", "words", "documents")}, **blank}
 
     def remarks(self) -> list[str]:
         """What a reader should know about how the corpus was read, one sentence for each remark."""
-        return []
+        return self.remarks_on_words()
+
+    def checked(self) -> Self:
+        """Return the corpus, if it can be analyzed, as a loader would have read it.
+
+        Loaded corpora have been checked. Those from Python are checked here, so that they are held to the same.
+
+        Raises:
+            CorpusError: the heads of a sentence form a cycle, or too many words are blank.
+        """
+        if self.files:
+            return self
+        blank = BlankWords()
+        for sentence in self:
+            for cycle in cycles(sentence.heads):
+                words = [f"{word} {sentence.words[word - 1]!r:.80}" for word in cycle]
+                place = {"file": sentence.file, "line": sentence.line}
+                raise CorpusError(cycle_error(words), sentence=sentence.id, **place)
+            blank.add(sentence)
+        blank.check()
+        if not blank.forms:
+            return self
+        return replace(self, sentences=tuple(map(without_heads_of_blank_words, self)))
+
+    def remarks_on_words(self) -> list[str]:
+        """The remark on blank words, if there are any."""
+        counts = Corpus.counts(self)
+        if not (blank := counts.get("blank_words", 0)):
+            return []
+        share = f"{blank:,} of {counts['words']:,}, {100 * blank / counts['words']:.1g} %"
+        return [f"Blank words (_ or [WORD]), of which none is scored: {share}."]
 
 
 class DivisibleCorpus(Corpus):

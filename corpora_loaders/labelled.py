@@ -133,8 +133,7 @@ class LabelledTexts(DivisibleCorpus):
 
     def remarks(self) -> list[str]:
         """Return remarks on skipped lines and repeated texts."""
-        counts = self.counts()
-        remarks = []
+        counts, remarks = self.counts(), self.remarks_on_words()
         if self.undecided:
             pairs = "Pairs without a label on which the annotators agreed, which were left out"
             remarks.append(f"{pairs}: {self.undecided:,}.")

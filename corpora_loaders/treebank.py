@@ -20,6 +20,7 @@ from .conllu_file import placed_sentences, read_conllu
 from .coreference.formats import format_of, get_format
 from .corpus import DivisibleCorpus, LeftOut, Tally
 from .errors import CorpusError
+from .gate import without_heads_of_blank_words
 from .sample import SAMPLE_TREEBANK
 from .sentence import Sentence
 from .stream import Files, Stream, read_files
@@ -89,6 +90,7 @@ class Treebank(DivisibleCorpus):
             remarks.append(f"Words with a head whose relation is _, counted as a relation of this name: {words:,}.")
         if counts["sentences_with_several_roots"]:
             remarks.append(f"Sentences with several roots: {counts['sentences_with_several_roots']:,}.")
+        remarks += self.remarks_on_words()
         if self.renamed:
             remarks.append(f"Sentence ids that occurred before, to which a number was appended: {self.renamed:,}.")
         if self.left_out:
@@ -129,8 +131,8 @@ def load_treebank(
     Raises:
         ValueError: no file is given or files and a string are, the limit is less than 1, ``tokens`` is neither of
             the two, or there is no such format.
-        CorpusError: a file cannot be read, contains no sentence, or was released without its words (every form
-            is ``_``, as in treebanks whose text may not be distributed), or two files are the same.
+        CorpusError: a file cannot be read, contains no sentence, or was released without its words (more than a
+            tenth are ``_``, as in treebanks whose text may not be distributed), or two files are the same.
 
     Example:
         >>> from attentionology import load_treebank
@@ -190,7 +192,8 @@ def read_trees(
     else:
         with_places = ((sentence, None) for sentence in read(path))
     for sentence, place_after in with_places:
-        yield surface_sentence(sentence) if tokens == "surface" else sentence, place_after
+        chosen = surface_sentence(sentence) if tokens == "surface" else sentence
+        yield without_heads_of_blank_words(chosen), place_after
 
 
 @dataclass(frozen=True)

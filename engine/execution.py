@@ -43,7 +43,7 @@ def execute(
 ) -> Run:
     """Run all analyses of a job, show the results, and write the report."""
     part_options, shown = part_options or PartOptions(), dict(shown_options or {})
-    check_job(job, part_options, model, corpus)
+    corpus = check_job(job, part_options, model, corpus)
     if out is None:
         return _run(job, part_options, model, corpus, command, shown, show)
     with RunFolder(out, overwrite=overwrite, reads=job.paths_read(corpus)) as folder:
@@ -58,7 +58,7 @@ def count_share(
     """Count one share of the parts of a job, and make no report."""
     if part_options.parts is None:
         raise OptionError("--part needs --parts, the folder in which all shares are collected")
-    check_job(job, part_options, model, corpus)
+    corpus = check_job(job, part_options, model, corpus)
     stages = Stages()
     counter = PartCounter(job, job.prepare(model=model, corpus=corpus, stages=stages), part_options.parts)
     share, shares = part_options.share or (1, 1)  # the first of one share has all parts
@@ -68,8 +68,8 @@ def count_share(
     return ShareCounts(len(numbers), in_folder, len(counter.parts), tuple(counter.cache_log.warnings()))
 
 
-def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, corpus: Corpus | None) -> None:
-    """Check everything that can be checked before the corpus is read and the model is loaded."""
+def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, corpus: Corpus | None) -> Corpus | None:
+    """Check everything that can be checked before a corpus is read and the model is loaded; return the corpus given."""
     part_options.check()
     if model is not None and not part_options.in_this_process:
         raise OptionError("workers load the model themselves: give its name, not a model that has been loaded")
@@ -78,6 +78,7 @@ def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, co
     job.check(corpus)
     if part_options.parts is not None:
         check_folder(part_options.parts)
+    return None if corpus is None else corpus.checked()
 
 
 def _title(corpus: Corpus, limit: int | None) -> str:

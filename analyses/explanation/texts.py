@@ -94,7 +94,7 @@ def _given_texts(
     ):
         if not files and loaded_texts is None:
             continue
-        all_texts = _read(options, files or ()) if loaded_texts is None else loaded_texts
+        all_texts = _read(options, files or ()) if loaded_texts is None else loaded_texts.checked()
         texts[role], n_short, n_long = all_texts.kept(choice.min_words, choice.max_words)
         left_out[role] = (n_short, n_long)
         # One model reads the texts of all roles, so they must be of the kind of those of the first role.

@@ -128,7 +128,7 @@ def _read_treebanks(options: ProbingOptions, loaded: LoadedInputs) -> dict[Role,
     treebanks: dict[Role, Treebank] = {}
     for role in ROLES:
         if role in loaded.treebanks:
-            treebank = loaded.treebanks[role]
+            treebank = loaded.treebanks[role].checked()
         elif role in files:
             treebank = load_treebank(files[role], tokens=chosen.tokens, limit=chosen.limit, lenient=chosen.lenient)
         else:

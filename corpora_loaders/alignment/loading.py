@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..corpus import CorpusFile
 from ..errors import CorpusError
+from ..gate import BlankWords
 from ..lines import file_sha256, text_lines
 from ..stream import ReadFile, Stream
 from .bitext import Bitext, LinkFile, PairLinks, SentencePair, check_sure, facts_of_pairs
@@ -193,6 +194,7 @@ def _checked_sizes(source: PairSource, limit: int | None) -> tuple[Sizes, int]:
     paths = tuple(file.path for file in source.files)
     source_sizes, target_sizes = array("I"), array("I")
     total, first_number, has_numbers = 0, 1, False
+    blank = BlankWords(), BlankWords()  # of both sides
     for read in zip_longest(*(_numbered_lines(path, place=None) for path in paths)):
         if None in read:  # one file has ended before the other, so that this raises
             _check_lengths(paths)
@@ -206,11 +208,15 @@ def _checked_sizes(source: PairSource, limit: int | None) -> tuple[Sizes, int]:
             message = f"expected the sentence number (snum) {expected}, found {number or 'none'}"
             raise CorpusError(message, file=paths[0], line=line_number)
         total += 1
+        for side, words in zip(blank, (source_words, target_words), strict=True):
+            side.add_words(words)
         if limit is None or total <= limit:
             source_sizes.append(len(source_words))
             target_sizes.append(len(target_words))
             for file, place in zip(source.files, places, strict=True):
                 file.note(place)
+    for side, path in zip(blank, (paths[0], paths[-1]), strict=True):
+        side.check(path)
     return Sizes(source_sizes, target_sizes, total), first_number
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import CorpusError
+from ..gate import blank_words, without_heads_of_blank_words
 from ..lines import WHOLE_NUMBER
 from ..sentence import Sentence
 from .document import ZERO, Account, Document, Mention, sentence_starts
@@ -124,6 +125,9 @@ def build_document(
     # Two mentions of one entity that have the same words but start in different lines are not repetitions: they differ
     # in the empty nodes that they include.
     distinct = {(_joined(mark.spans), mark.entity, mark.line): mark for mark in reversed(marked)}
+    blank = {
+        start + index for sentence, start in zip(sentences, starts, strict=True) for index in blank_words(sentence)
+    }
     mentions = []
     for (spans, entity, line), mark in distinct.items():
         indices = [word for start, stop in spans for word in range(start, stop)]  # of words in the document
@@ -135,14 +139,15 @@ def build_document(
         # The file numbers the words of the smallest form of a mention from 1; other numbers are ignored.
         numbers = map(int, filter(WHOLE_NUMBER.fullmatch, mark.fields.get("minspan", "").split(",")))
         minspan = tuple(indices[number - 1] for number in numbers if 0 < number <= len(indices))
-        mentions.append(Mention(spans, entity, head, kind, minspan, line))
+        # A head can show nothing about a word that is blank, so such a mention is not scored.
+        mentions.append(Mention(spans, entity, None if head in blank else head, kind, minspan, line))
     mentions.sort(key=lambda mention: (mention.start, mention.stop, mention.entity, mention.line or 0))
 
     if account:
         account.repeated += len(marked) - len(distinct)
     return Document(
         id=name,
-        sentences=tuple(sentences),
+        sentences=tuple(map(without_heads_of_blank_words, sentences)),
         mentions=tuple(mentions),
         head_rule=rule,
         type_rule=tagged.rule,

@@ -32,7 +32,7 @@ class Mention:
         spans: half-open ranges of words, more than one only if the mention is discontinuous. A mention without words
             has one empty range, which tells where it is.
         entity: the name of the entity, unique within the document.
-        head: the head word, None if the mention has no words.
+        head: the head word, None if the mention has no words or its head word is blank.
         type: one of `TYPES`, or `ZERO`.
         minspan: the words of the smallest form of the mention, if the file has them.
         line: the line of its opening bracket, or of its row.

@@ -141,6 +141,7 @@ class Documents(Corpus):
             "than once.",
             *(f"Heads of mentions: {rule}." for rule in sorted(facts.head_rules)),
             *(f"Types of mentions: {rule}." for rule in sorted(facts.type_rules)),
+            *self.remarks_on_words(),
         ]
         if winobias := [size for family, size in facts.families.items() if family.startswith("WinoBias")]:
             unpaired = winobias.count(1)

@@ -25,6 +25,7 @@ from ...storage.nearest import did_you_mean
 from ...storage.sealed import DamagedError, read_json, write_json
 from ..conllu_file import read_conllu
 from ..errors import CorpusError
+from ..gate import BlankWords
 from ..lines import file_sha256
 from .names import (
     RELEASE,
@@ -292,6 +293,10 @@ def _obstacle(name: str) -> str:
     except NoSuchFileError as error:
         return error.short
     with suppress(CorpusError):
-        if all(word == "_" for sentence in read_conllu(path) for word in sentence.words):
-            return _WITHOUT_WORDS
+        blank = BlankWords()
+        for sentence in read_conllu(path):
+            blank.add(sentence)
+        if blank.are_too_many:
+            share = f"released without its words: {100 * blank.share:.0f} % of the forms are blank"
+            return _WITHOUT_WORDS if blank.share == 1 else share
     return ""

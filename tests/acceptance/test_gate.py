@@ -88,3 +88,46 @@ def test_texts_have_no_sentences_to_leave_out(tmp_path, capsys):
     (tmp_path / "a.txt").write_text("One two.\n")
     assert main(["analyze", "--text", str(tmp_path / "a.txt"), "--lenient"]) == 2
     assert "--lenient is for treebanks and coreference corpora" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["analyze", "--analyses", "surface", "--corpus"],
+        ["analyze", "--dry-run", "--corpus"],
+        ["probe", "--test"],
+        ["doctor", "--corpus"],
+        ["show", "--head", "1-1", "--sentence", "mostly_blank.conllu:1", "--corpus"],
+        ["treebanks", "--check"],
+    ],
+)
+def test_every_command_refuses_a_treebank_without_its_words(data_file, model, capsys, command):
+    given = [] if command[0] == "treebanks" else ["--model", model]
+    assert main([*command, str(data_file("cases/mostly_blank.conllu")), *given]) == 1
+    said = capsys.readouterr().err
+    assert "60.0 % of the words are blank (30 of 50, most of them '_')" in said
+    assert "the README of the treebank says where it can be had" in said
+
+
+def test_a_survey_says_which_treebank_has_no_words(data_file, model, tmp_path, capsys):
+    blank, whole = data_file("cases/mostly_blank.conllu"), tmp_path / "whole.conllu"
+    whole.write_text(chain(["Ann", "reads", "books"]) * 5)
+    given = ["survey", "--models", model, "--treebanks", str(blank), str(whole), "--replicates", "0"]
+    assert main([*given, "--out", str(tmp_path / "out")]) == 3
+    cells = pd.read_csv(tmp_path / "out" / "tables" / "survey_cells.csv").set_index("treebank")
+    assert cells["status"].to_dict() == {"mostly_blank": "failed", "whole": "ok"}
+    assert "60.0 % of the words are blank" in str(cells.loc["mostly_blank", "reason"])
+
+
+def test_few_blank_words_are_said_on_the_page_and_in_the_record(model, tmp_path):
+    path = tmp_path / "few.conllu"
+    path.write_text(chain(["Ann", "reads", "old", "books"]) * 19 + chain(["Ann", "_", "old", "books"]))
+    given = ["analyze", "--model", model, "--corpus", str(path), "--analyses", "dependency", "--replicates", "0"]
+    assert main([*given, "--out", str(tmp_path / "out")]) == 0
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["corpus"]["counts"]["blank_words"] == 1
+    said = "Blank words (_ or [WORD]), of which none is scored: 1 of 80, 1 %."
+    assert said in record["corpus"]["remarks"]
+    assert said in text_of(tmp_path / "out")
+    best = pd.read_csv(tmp_path / "out" / "tables" / "dependency_best.csv").set_index("relation")
+    assert best["total"].to_dict() == {"all": 79, "all-nopunct": 79, "all-nopunct-noroot": 59, "dep": 59, "root": 20}
