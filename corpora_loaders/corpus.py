@@ -99,6 +99,8 @@ class Tally:
         numbers["multiword_tokens"] += len(sentence.multiword)
         numbers["empty_nodes"] += len(sentence.empty_nodes)
         numbers["words_without_head"] += heads.count(None)
+        numbers["words_with_head_word"] += len(heads) - heads.count(None) - heads.count(0)
+        numbers["words_beside_others"] += len(heads) if len(heads) > 1 else 0
         numbers["sentences_without_single_root"] += heads.count(0) != 1
         numbers["sentences_with_several_roots"] += heads.count(0) > 1
         tags = sentence.tags[: len(heads)] or ("",) * len(heads)  # a text without trees may have tags
@@ -256,6 +258,19 @@ class Corpus(Sequence[Sentence]):
         if not blank.forms:
             return self
         return replace(self, sentences=tuple(map(without_heads_of_blank_words, self)))
+
+    def check_trees(self, reader: str, advice: str = "") -> None:
+        """Check that there are syntactic heads, which what is named ``reader`` needs; the advice ends the error.
+
+        Raises:
+            CorpusError: no word has a head in its sentence. Sentences of one word are trees without one.
+        """
+        numbers = self.counted.numbers
+        if self.relations and (numbers["words_with_head_word"] or not numbers["words_beside_others"]):
+            return
+        why = "; every head is 0, as in an export without a parse" if self.relations else ""
+        file = self.files[0].path if self.files else None
+        raise CorpusError(f"no word has a head in its sentence, which {reader} needs{why}{advice}", file=file)
 
     def remarks_on_words(self) -> list[str]:
         """The remark on blank words, if there are any."""

@@ -172,8 +172,14 @@ class DependencyAccuracy(OutcomeCounts):
 
 
 def inventory(corpus: Corpus, trees: Trees) -> Counter[str]:
-    """Return the relations of a corpus, each with the number of its words."""
+    """Return the relations of a corpus, each with the number of its words.
+
+    Raises:
+        CorpusError: no word has a head in its sentence.
+        OptionError: the corpus has no enhanced dependencies, because its words are surface tokens.
+    """
     if trees == "basic":
+        corpus.check_trees("the analysis dependency", "; --analyses surface,clusters needs none")
         return corpus.relations
     if getattr(corpus, "tokens", None) == "surface":
         raise OptionError("--trees enhanced needs the syntactic words, between which its arcs are; leave out --tokens")

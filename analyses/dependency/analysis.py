@@ -235,8 +235,7 @@ def _checked_relations(corpus: Corpus, options: DependencyOptions) -> Counter[st
     file = corpus.files[0].path if corpus.files else None
     relations = inventory(corpus, options.trees)
     if not relations:
-        reason = "no word has a head, which the analysis dependency needs; --analyses surface,clusters needs none"
-        raise CorpusError(reason, file=file)
+        raise CorpusError("no word has an enhanced head that is a word, which --trees enhanced needs", file=file)
     try:
         check_relations(tuple(relations), coarse=options.coarse)
     except ValueError as error:

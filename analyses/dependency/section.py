@@ -97,7 +97,8 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
         tables["dependency_trees_best"] = results.spanning_trees.best
     if results.rules is not None:
         tables["dependency_rules"] = results.rules  # only here, because files are listed in this order
-    relations = [row for row in shown_best.rows if row["is_frequent"] and row["relation"] not in (*TOTALS, "punct")]
+    no_example = (*TOTALS, "punct", "_")
+    relations = [row for row in shown_best.rows if row["is_frequent"] and row["relation"] not in no_example]
     return Section(
         title=f"What the attention heads of {titles.model} know about dependency syntax",
         template=Path(__file__).with_name("section.html.j2"),

@@ -133,9 +133,7 @@ def _read_treebanks(options: ProbingOptions, loaded: LoadedInputs) -> dict[Role,
             treebank = load_treebank(files[role], tokens=chosen.tokens, limit=chosen.limit, lenient=chosen.lenient)
         else:
             continue
-        if not treebank.relations:
-            first_path = treebank.files[0].path if treebank.files else None
-            raise CorpusError("no word has a head, which probes need", file=first_path)
+        treebank.check_trees("a probe")
         treebanks[role] = treebank
     folds, n_sentences = chosen.folds, len(treebanks["test"])
     if "train" not in treebanks and folds > max(n_sentences, TreebankOptions.folds):  # the default fits itself to few

@@ -117,7 +117,8 @@ def build_document(
     find_head: HeadFinder = by_chunk(words, tagged)
     without_tags = "" if tagged.kind else ", recognized by English words because there are no known tags"
     rule = f"the last word of the first simple noun phrase{without_tags}"
-    if all(sentence.heads and None not in sentence.heads for sentence in sentences):
+    has_trees = all(sentence.heads and None not in sentence.heads for sentence in sentences)
+    if has_trees and any(any(sentence.heads) for sentence in sentences):  # in an export without a parse, all are 0
         find_head, rule = by_tree(sentences, starts), "the word whose syntactic head is outside the mention"
     elif any(tree is not None for tree in trees):
         find_head = by_constituents(sentences, starts, trees, find_head)

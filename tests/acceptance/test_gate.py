@@ -131,3 +131,15 @@ def test_few_blank_words_are_said_on_the_page_and_in_the_record(model, tmp_path)
     assert said in text_of(tmp_path / "out")
     best = pd.read_csv(tmp_path / "out" / "tables" / "dependency_best.csv").set_index("relation")
     assert best["total"].to_dict() == {"all": 79, "all-nopunct": 79, "all-nopunct-noroot": 59, "dep": 59, "root": 20}
+
+
+def test_an_export_without_a_parse_is_refused_where_trees_are_needed(data_file, model, tmp_path, capsys):
+    path = str(data_file("cases/all_root_blank_rel.conllu"))
+    for given in (["analyze", "--corpus", path], ["probe", "--test", path]):
+        assert main([*given, "--model", model, "--out", str(tmp_path / "refused")]) == 1
+        said = capsys.readouterr().err
+        assert f"{path}: no word has a head in its sentence" in said
+        assert "every head is 0, as in an export without a parse" in said
+        assert not (tmp_path / "refused").exists()
+    given = ["analyze", "--model", model, "--corpus", path, "--analyses", "surface", "--out", str(tmp_path / "surface")]
+    assert main(given) == 0

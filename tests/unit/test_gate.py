@@ -14,12 +14,13 @@ from attentionology import (
     load_text,
     load_treebank,
     probe,
+    survey,
 )
 from attentionology.corpora_loaders.alignment import load_bitext
 from attentionology.corpora_loaders.coreference import load_documents
 from attentionology.corpora_loaders.gate import MOST_BLANK, blank_words
 from tests import tiny
-from tests.corpora import chain
+from tests.corpora import chain, word
 
 WORDS = ("Nous", "lisons", "de", "vieux", "livres")
 
@@ -143,6 +144,77 @@ def test_mentions_whose_head_is_blank_are_not_scored(write):
     assert [mention.head for mention in documents.documents[0].mentions] == [0, None, 6, 9, 12, 15]
     assert documents.counts()["blank_words"] == 1
     assert "Blank words (_ or [WORD]), of which none is scored: 1 of 18, 6 %." in documents.remarks()
+
+
+# trees
+
+
+def roots(words=WORDS, name="") -> str:
+    """A sentence whose words are all roots, as in an export without a parse."""
+    rows = [word(number, form, 0, "_" if form != "." else "punct") for number, form in enumerate(words, start=1)]
+    return "".join([f"# sent_id = {name}\n", *rows, "\n"])
+
+
+@pytest.fixture
+def refused_without_trees(write, encoder):
+    """A function that checks that a treebank is refused wherever trees are needed, and nowhere else."""
+
+    def check(text: str, message: str) -> None:
+        path = write(text)
+        options = [CountOptions(replicates=0)]
+        bank = load_treebank(path)
+        for needs_trees in (
+            lambda: analyze(encoder, path, analyses="dependency", options=options),
+            lambda: analyze(encoder, bank, analyses="dependency", options=options),
+            lambda: analyze(encoder, list(bank), analyses=["surface", "dependency"], options=options),
+            lambda: probe(encoder, test=path),
+            lambda: probe(encoder, test=bank, train=load_treebank(from_string=chain(WORDS))),
+        ):
+            with pytest.raises(CorpusError, match=message) as caught:
+                needs_trees()
+            assert caught.value.file in (str(path), None)  # sentences from Python have no file
+        cells = survey("demo", path, options=options).cells_table
+        assert cells["status"].tolist() == ["failed"]
+        assert "no word has a head in its sentence" in cells["reason"].tolist()[0]
+        assert analyze(encoder, path, analyses="surface", options=options).surface.tables.counts["inputs"].max() > 0
+
+    return check
+
+
+def test_an_export_without_a_parse_is_refused_by_what_needs_trees(refused_without_trees):
+    every_head_is_0 = "no word has a head in its sentence, which .* needs; every head is 0, as in an export without a"
+    refused_without_trees("".join(roots(name=f"s{n}") for n in range(5)), every_head_is_0)
+
+
+def test_heads_that_are_not_given_are_refused_by_what_needs_trees(refused_without_trees):
+    rows = [word(number, form, "_", "dep") for number, form in enumerate(WORDS, start=1)]
+    refused_without_trees("".join([*rows, "\n"]) * 3, "no word has a head in its sentence, which")
+
+
+def test_sentences_of_roots_alone_are_read_beside_others_and_so_are_single_words(write, encoder):
+    options = CountOptions(replicates=0)
+    for text, words in ((roots() + chain(WORDS), 10), (roots(["Go"]) + roots(["Stop"], "b"), 2)):
+        best = analyze(encoder, write(text), analyses="dependency", options=options).dependency.best
+        assert best.set_index("relation").loc["all", "total"] == words
+
+
+def test_heads_of_mentions_are_not_those_of_an_export_without_a_parse(write):
+    cells = {1: "Entity=(e1-person-", 2: "Entity=e1)", 4: "Entity=(e1-person-)"}
+    forms = ["the", "dog", "saw", "it"]
+    tags = ["DET", "NOUN", "VERB", "PRON"]
+    heads = {"parsed": (2, 3, 0, 3), "roots": (0, 0, 0, 0)}
+    rules = {}
+    for name, heads_of_words in heads.items():
+        rows = [
+            word(n, form, head, "dep", upos=tag, misc=cells.get(n, "_"))
+            for n, (form, tag, head) in enumerate(zip(forms, tags, heads_of_words, strict=True), start=1)
+        ]
+        text = "".join(["# global.Entity = eid-etype-\n", *rows, "\n"])
+        (document,) = load_documents(write(text, f"{name}.conllu")).documents
+        assert [mention.head for mention in document.mentions] == [1, 3]
+        rules[name] = document.head_rule
+    assert rules["parsed"] == "the word whose syntactic head is outside the mention"
+    assert rules["roots"].startswith("the last word of the first simple noun phrase")
 
 
 # from Python
