@@ -179,7 +179,7 @@ def conclusion(results: AblationResults) -> str:
 def explored_ablation(results: AblationResults, *, complete: bool) -> Contribution:
     """Return the effects as measures, unless some heads were left out, and the heads that matter most."""
     heads = results.tables.heads
-    measures = tuple(head_measures(ABLATION, heads, "ablation/{column}")) if complete else ()
+    measures = tuple(head_measures(ABLATION, heads, "ablation/{}".format)) if complete else ()
     measure_id = f"ablation/{results.effect}" if complete else None
     facts = {}
     for row in rows_of(heads):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -60,8 +61,8 @@ def _measures(rows: pd.DataFrame, series: Series) -> Iterator[Measure]:
     """Yield the measures of a series, given its rows of the table of cells."""
     together = ", all heads together" if series.heads == TOGETHER and series.measure != "cosine" else ""
     facts = {**vars(series), "together": together}
-    id_ = _id("{column}", vars(series))  # `head_measures` fills in each column
-    yield from head_measures(CELLS, rows, id_, facts, kind=series.kind, relation="alignment", direction=TO_SOURCE)
+    id_of = partial(_id, row=vars(series))
+    yield from head_measures(CELLS, rows, id_of, facts, kind=series.kind, relation="alignment", direction=TO_SOURCE)
 
 
 def _phrases(single: pd.DataFrame) -> dict[str, tuple[str, ...]]:

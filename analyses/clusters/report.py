@@ -209,7 +209,7 @@ def explored_clusters(results: ClusterResults, kind: str) -> Contribution:
     (measure,) = head_measures(
         HEAD_EMBEDDING,
         embedding,
-        f"clusters/{{column}}/{kind}",
+        lambda column: f"clusters/{column}/{kind}",
         kind=kind,
         values=tuple(clusters.index(int(cluster)) for cluster in embedding["cluster"]),
         categories=tuple(names[cluster] for cluster in clusters),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -127,8 +128,8 @@ def _gains(row: Mapping[str, Any]) -> str:
     return f"{same}; held out {held_out}"
 
 
-def _id(row: Mapping[str, Any], kind: str) -> str:
-    return f"coreference/{row['type']}/{row['direction']}/accuracy/{kind}"
+def _id(row: Mapping[str, Any], kind: str, column: str = "accuracy") -> str:
+    return f"coreference/{row['type']}/{row['direction']}/{column}/{kind}"
 
 
 def _measures(row: Mapping[str, Any], cells: pd.DataFrame, metric: CoreferenceAccuracy, kind: str) -> Iterator[Measure]:
@@ -147,7 +148,7 @@ def _measures(row: Mapping[str, Any], cells: pd.DataFrame, metric: CoreferenceAc
         yield from head_measures(
             CELLS,
             table,
-            f"coreference/{row['type']}/{direction}/{{column}}/{kind}",
+            partial(_id, {**row, "direction": direction}, kind),
             {"mentions": _type(row), "arrow": _ARROWS[direction]},
             kind=kind,
             low=low,

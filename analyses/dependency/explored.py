@@ -20,7 +20,7 @@ from ..shared.held_out import side_of_baseline
 from ..shared.outcomes import Counts
 from .accuracy import DependencyAccuracy
 from .columns import CELLS
-from .findings import SHOWN, findings_of, held_out
+from .findings import SHOWN, findings_of, held_out, measure_id
 from .section import DependencyResults
 from .tables import TOTALS, Asked, members_of
 
@@ -101,7 +101,7 @@ def _measures(
             gain_low, gain_high = bounds(rates - offset_correct / total)
         measures_of = partial(
             head_measures,
-            id_=f"dependency/{row['relation']}/{direction}/{{column}}/{kind}",  # {column}: that of each measure
+            id_of=partial(measure_id, relation=row["relation"], direction=direction, kind=kind),
             facts={**facts, "arrow": ARROWS[direction]},
             kind=kind,
             relation=row["relation"],

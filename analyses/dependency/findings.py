@@ -172,9 +172,16 @@ def _failing(results: DependencyResults, frequent: Sequence[Mapping[str, Any]], 
 
 def _address(row: Mapping[str, Any], kind: str) -> str:
     """Return the address of the best head for a relation."""
-    measure = f"dependency/{row['relation']}/{row['direction']}/accuracy/{kind}"
-    head = head_name(row["layer"], row["head"])
+    head, measure = (
+        head_name(row["layer"], row["head"]),
+        measure_id("accuracy", row["relation"], row["direction"], kind),
+    )
     return address(head=head, measure=measure, kind=kind, relation=row["relation"], direction=row["direction"])
+
+
+def measure_id(column: str, relation: str, direction: str, kind: str) -> str:
+    """Return the id of a measure of the explorer."""
+    return f"dependency/{relation}/{direction}/{column}/{kind}"
 
 
 def held_out(row: Mapping[str, Any]) -> str:

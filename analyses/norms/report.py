@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,15 +93,18 @@ def explored_norms(results: NormResults) -> Contribution:
     """Return the shares of all heads by weight and by norm, and the class of tokens for which both differ most."""
     measures: list[Measure] = []
     for name, shares_of_class in results.shares.groupby("class", sort=False):
-        measures += head_measures(SHARES, shares_of_class, "norms/{column}/{class}", {"class": str(name)})
+        measures += head_measures(SHARES, shares_of_class, partial(_id, name=str(name)), {"class": str(name)})
     facts = {}
     for _, shares_of_head in results.shares.groupby(["layer", "head"], sort=False):
         row = max(rows_of(shares_of_head), key=_difference)
         text = f"to {row['class']}: {share(row['weight'])} by weight, {share(row['norm_share'])} by norm"
-        facts[head_name(row["layer"], row["head"])] = (
-            Fact("weight and norm", text, f"norms/norm_share/{row['class']}"),
-        )
+        facts[head_name(row["layer"], row["head"])] = (Fact("weight and norm", text, _id("norm_share", row["class"])),)
     return Contribution(tuple(measures), _findings(results), facts=facts)
+
+
+def _id(column: str, name: str) -> str:
+    """Return the id of a measure of the explorer, which is about a class of tokens."""
+    return f"norms/{column}/{name}"
 
 
 def _difference(row: dict[str, Any]) -> float:
@@ -119,4 +123,4 @@ def _findings(results: NormResults) -> tuple[Finding, ...]:
         f"Attention to {row['class']} moves {less} than its weights suggest: it has {share(row['weight'])} of the "
         f"weights and {share(row['norm_share'])} of what is moved by norm, on average over all heads."
     )
-    return (Finding(text, address(measure=f"norms/norm_share/{row['class']}")),)
+    return (Finding(text, address(measure=_id("norm_share", row["class"]))),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -248,8 +249,11 @@ def _measures(probe: str, heads: pd.DataFrame) -> Iterator[Measure]:
     """Yield the measures of a probe in each direction."""
     for name, rows in heads.groupby("direction", sort=False):
         direction = str(name)
-        facts, id_ = {"probe": probe, "arrow": ARROWS[direction]}, measure_id("{column}", probe, direction)
-        yield from head_measures(PROBE_WEIGHTS, rows, id_, facts, direction=direction)
+        facts, id_of = (
+            {"probe": probe, "arrow": ARROWS[direction]},
+            partial(measure_id, probe=probe, direction=direction),
+        )
+        yield from head_measures(PROBE_WEIGHTS, rows, id_of, facts, direction=direction)
 
 
 def _facts(probe: str, heads: pd.DataFrame) -> Iterator[tuple[str, Fact, str]]:

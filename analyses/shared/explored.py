@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -24,15 +24,16 @@ _UNITS = {"share": "%", "points": "%", "nats": "nats"}
 def head_measures(
     schema: Schema,
     table: pd.DataFrame,
-    id_: str,
+    id_of: Callable[[str], str],
     facts: Mapping[str, str] | None = None,
     counted: Mapping[str, int] | None = None,
     **given: Any,
 ) -> Iterator[Measure]:
     """Yield the measures of a table with one row per head: those of its columns that the explorer shows."""
-    # In the id, `{column}` stands for the name of a column, and in labels and notes, names of `facts` for these.
-    # `counted` has numbers of inputs by column, where they are not in the table itself. What is given as an attribute
-    # of the measures replaces what the columns say.
+    # `id_of` returns the id of the measure of a column. It is no template, because ids have names of the corpus, which
+    # may contain braces. In labels and notes, names of `facts` stand for these. `counted` has numbers of inputs by
+    # column, where they are not in the table itself. What is given as an attribute of the measures replaces what the
+    # columns say.
     ordered = table.sort_values(["layer", "head"])
     for column in schema.columns:
         name, *ends = column.names.split() or [""]
@@ -44,7 +45,7 @@ def head_measures(
         has_bounds = len(ends) == 2 and ordered[ends].notna().all(axis=None)
         low, high = (defined(ordered[end], DIGITS) for end in ends) if has_bounds else (None, None)
         attributes: dict[str, Any] = {
-            "id": id_.format_map(placeholders),
+            "id": id_of(name),
             "group": shown.group,
             "label": shown.label.format_map(placeholders),
             "kind": None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
     inputs = {str(name): int(count) for name, count in results.tables.counts.set_index("statistic")["inputs"].items()}
     return Contribution(
         measures=(
-            *head_measures(SURFACE, heads, f"surface/{{column}}/{kind}", names, inputs, kind=kind),
+            *head_measures(SURFACE, heads, partial(_id, about=kind), names, inputs, kind=kind),
             *_gradients(results),
         ),
         findings=tuple(_findings(results, heads, kind)),
@@ -89,7 +90,12 @@ def _gradients(results: SurfaceResults) -> Iterator[Measure]:
     names = class_names(results.specials)
     for name, heads in results.gradients.groupby("class", sort=False):
         target = names.get(str(name), str(name))
-        yield from head_measures(GRADIENTS, heads, f"surface/{{column}}/{name}", {"target": target})
+        yield from head_measures(GRADIENTS, heads, partial(_id, about=str(name)), {"target": target})
+
+
+def _id(column: str, about: str) -> str:
+    """Return the id of a measure of the explorer, which is about a kind of map or a class of tokens."""
+    return f"surface/{column}/{about}"
 
 
 def _phrases(heads: pd.DataFrame, names: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
@@ -124,9 +130,9 @@ def _facts(heads: pd.DataFrame, names: Mapping[str, str], kind: str) -> dict[str
         for label, group in (("by class of token", _CLASSES), ("by position", _POSITIONS)):
             targets = _by_share(row, group)
             shares = "; ".join(f"{names[target]} {share(float(row[target]))}" for target in targets)
-            lines.append(Fact(f"attention {label}", shares, f"surface/{targets[0]}/{kind}" if targets else None))
+            lines.append(Fact(f"attention {label}", shares, _id(targets[0], kind) if targets else None))
         entropy = f"{float(row['entropy']):.2f} nats, {percent(float(row['entropy_relative']))} % of uniform attention"
-        facts[name] = (*lines, Fact("entropy", entropy, f"surface/entropy/{kind}"))
+        facts[name] = (*lines, Fact("entropy", entropy, _id("entropy", kind)))
     return facts
 
 
@@ -150,7 +156,7 @@ def _findings(results: SurfaceResults, heads: pd.DataFrame, kind: str) -> Iterat
             f"{percent(sink['low'])} to {percent(sink['high'])} % on average over the heads of a layer, and "
             f"{percent(float(top[column]))} % in head {named_head(top)}."
         )
-        yield Finding(text, address(head=named_head(top), measure=f"surface/{column}/{kind}", kind=kind))
+        yield Finding(text, address(head=named_head(top), measure=_id(column, kind), kind=kind))
     counts = {label: int((heads["label"] == label).sum()) for label in ("previous", "next")}
     if sum(counts.values()):
         label = max(counts, key=counts.__getitem__)
@@ -160,7 +166,7 @@ def _findings(results: SurfaceResults, heads: pd.DataFrame, kind: str) -> Iterat
             f"previous token and {counts['next']} to the next one; head {named_head(top)} directs "
             f"{percent(float(top[label]))} % of its attention to the {label} token."
         )
-        yield Finding(text, address(head=named_head(top), measure=f"surface/{label}/{kind}", kind=kind))
+        yield Finding(text, address(head=named_head(top), measure=_id(label, kind), kind=kind))
 
 
 def _largest(heads: pd.DataFrame, column: str) -> dict[str, Any]:

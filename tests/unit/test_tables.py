@@ -72,15 +72,15 @@ def test_the_explorer_shows_columns_of_heads():
     )
     hidden = TableColumn("total", "count", "their number")
     schema = Schema("heads", "A head.", (errors, plain, hidden, TableColumn("", "", "", "empty")))
-    error, size = head_measures(schema, heads, "test/{column}", {"kind": "norms"}, kind="norm")
-    assert (error.id, error.group, error.label, error.kind) == ("test/error", "Errors", "error, norms", "norm")
+    error, size = head_measures(schema, heads, "test/{}".format, {"kind": "{norms}"}, kind="norm")
+    assert (error.id, error.group, error.label, error.kind) == ("test/error", "Errors", "error, {norms}", "norm")
     assert (vars(error)["values"], error.unit, error.n, error.low_is_best) == ((0.1, 0.2, 0.3), "%", 9, True)
     assert (error.low, error.high) == ((0.05, 0.15, 0.25), (0.1235, 0.25, 0.35))
-    assert (error.note, size.note) == ("The share of errors of norms.", "How large.")
+    assert (error.note, size.note) == ("The share of errors of {norms}.", "How large.")
     assert (vars(size)["values"], size.unit, size.n, size.low, size.center) == ((1.0, None, 3.0), "", None, None, 0)
-    (only,) = head_measures(schema, heads.drop(columns="error"), "{column}")
+    (only,) = head_measures(schema, heads.drop(columns="error"), str)
     assert only.id == "size"
-    unbounded = head_measures(schema, heads.assign(low=float("nan")), "{column}", {"kind": ""})
+    unbounded = head_measures(schema, heads.assign(low=float("nan")), str, {"kind": ""})
     assert next(unbounded).low is None
 
 
