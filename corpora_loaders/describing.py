@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from pathlib import Path
+
+from ..storage.characters import in_html
 
 _LONGEST = 50
 
@@ -30,8 +31,8 @@ def named_files(paths: list[str]) -> str:
 def counts_table(title: str, counts: Mapping[str, int]) -> str:
     """An HTML table of counts. All text in it is escaped."""
     rows = "".join(
-        f'<tr><th style="text-align: left">{escape(name.replace("_", " "))}</th>'
+        f'<tr><th style="text-align: left">{in_html(name.replace("_", " "))}</th>'
         f'<td style="text-align: right">{number:,}</td></tr>'
         for name, number in counts.items()
     )
-    return f'<table><caption style="white-space: nowrap">{escape(title)}</caption>{rows}</table>'
+    return f'<table><caption style="white-space: nowrap">{in_html(title)}</caption>{rows}</table>'

@@ -66,11 +66,11 @@ class ShareCounts:
     total: int  # the number of all parts of the run
     warnings: tuple[str, ...] = ()  # which parts were damaged and have been counted again
 
-    def described(self, folder: Path | None) -> str:
-        """Return a sentence that says what is in the folder of the parts, and another one if that is everything."""
+    def described(self, folder: Path | None) -> list[str]:
+        """Return the warnings, and a line that says what is in the folder of the parts and if that is everything."""
         rest = " The same command without --part makes the report." if self.counted == self.total else ""
-        warnings = "".join(f"Warning: {warning}\n" for warning in self.warnings)
-        return f"{warnings}{self.counted:,} of {self.total:,} parts are in {folder}.{rest}"
+        warnings = [f"Warning: {warning}" for warning in self.warnings]
+        return [*warnings, f"{self.counted:,} of {self.total:,} parts are in {folder}.{rest}"]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,6 +28,7 @@ from ..corpora_loaders import LabelledTexts
 from ..reports.page import Section
 from ..reports.progress import showing
 from ..reports.run_folder import RunFolder
+from ..storage.characters import in_html
 from .corpus import title_of_files
 from .former_tables import FormerTables
 from .parts import check_folder
@@ -121,7 +121,7 @@ class Explanation(Run):
     def _repr_html_(self) -> str:
         columns = ["test", "question", "difference", "low", "high", "verdict"]
         table = self.verdicts[columns].to_html(index=False, border=0) if len(self.verdicts) else ""
-        return f"<p>{escape(repr(self))}</p>{table}"
+        return f"<p>{in_html(repr(self))}</p>{table}"
 
 
 def explain(

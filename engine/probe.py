@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,6 +26,7 @@ from ..corpora_loaders import Treebank, WordVectors
 from ..reports.page import Section
 from ..reports.progress import showing
 from ..reports.run_folder import RunFolder
+from ..storage.characters import in_html
 from ..storage.durable import delete
 from .corpus import title_of_files
 from .former_tables import FormerTables
@@ -109,7 +109,7 @@ class ProbingRun(Run):
         return f"ProbingRun({', '.join(probes)} of {self.titles.figure or 'a model'})"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{self.results._repr_html_()}"
+        return f"<p>{in_html(repr(self))}</p>{self.results._repr_html_()}"
 
 
 def probe(

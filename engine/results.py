@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -16,6 +15,7 @@ from ..analyses.contract import Analysis, Counted, OptionSet, Titles
 from ..analyses.shared.options import CountOptions
 from ..reports.page import Section
 from ..reports.tables import to_json
+from ..storage.characters import in_html
 from ..storage.plugins import RegistryError, running
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class Part:
 
     def _repr_html_(self) -> str:
         make_html = getattr(self.results, "_repr_html_", None)
-        html = make_html() if make_html else escape(repr(self.results))
-        return f"<h3>{escape(self.name)}</h3>{html}"
+        html = make_html() if make_html else in_html(repr(self.results))
+        return f"<h3>{in_html(self.name)}</h3>{html}"
 
     @property
     def name(self) -> str:

@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
@@ -19,6 +18,7 @@ from ..reports.explorer.view import ExplorerView
 from ..reports.page import Section, write_report
 from ..reports.run_folder import EVERY_RUN, RunFolder, read_record
 from ..reports.tables import write_csv
+from ..storage.characters import in_html
 from ..storage.nearest import did_you_mean
 from .explorer import explorer_of
 from .results import Part, sections_of
@@ -230,7 +230,7 @@ class Run:
         return f"Run({', '.join(names)} of {self.titles.figure or 'a model'})"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{''.join(part._repr_html_() for part in self.parts)}"
+        return f"<p>{in_html(repr(self))}</p>{''.join(part._repr_html_() for part in self.parts)}"
 
 
 def save_run(run: AnyRun, out: Path, *, overwrite: bool = False, reads: Iterable[str | Path] = ()) -> AnyRun:

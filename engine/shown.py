@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from html import escape
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -22,6 +21,7 @@ from ..reports.explorer.view import mounted, page
 from ..reports.heads import HeadView, Layout, as_text, draw, draw_into
 from ..reports.heads.explored import as_explorer, opening
 from ..reports.tables import csv_text
+from ..storage.characters import in_document, in_html
 from ..storage.durable import write_durably
 
 FORMATS = (".svg", ".pdf", ".png", ".html", ".csv", ".txt")
@@ -134,7 +134,7 @@ class Shown:
         if suffix == ".csv":
             content = csv_text(self.table()).encode()
         elif suffix == ".txt":
-            content = f"{self.text(120)}\n".encode()
+            content = in_document(f"{self.text(120)}\n").encode()
         elif suffix == ".html":
             content = self._page().encode()
         else:
@@ -179,5 +179,5 @@ class Shown:
     def _page(self) -> str:
         """Return a page with the drawing and the largest values as text, which needs no network."""
         title = self.description
-        text = f"<details><summary>As text</summary><pre>{escape(self.text(width=120))}</pre></details>"
+        text = f"<details><summary>As text</summary><pre>{in_html(self.text(width=120))}</pre></details>"
         return page(f"{title[0].upper()}{title[1:]}", f"{self._mounted('shown', follow=True)}\n{text}")

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec, TypeVar
 
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backend_bases import RendererBase
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, FixedLocator
+
+from ..storage.characters import in_document
 
 PALETTE: dict[str, Any] = json.loads((Path(__file__).parent / "palette.json").read_text(encoding="utf-8"))
 """The colors of figures and of the page, for light paper first and then for a dark page."""
@@ -74,8 +80,42 @@ STYLE: Any = {
     "savefig.dpi": 200,
 }
 
-styled = mpl.rc_context(STYLE)
-"""Decorates functions that draw a figure."""
+Arguments, Drawn = ParamSpec("Arguments"), TypeVar("Drawn", bound=Figure | None)
+
+
+def styled(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
+    """Let a function draw its figure in the style of all figures, with the control characters of names as text."""
+
+    @functools.wraps(draw)
+    def drawn(*arguments: Arguments.args, **options: Arguments.kwargs) -> Drawn:
+        with mpl.rc_context(STYLE):
+            figure = draw(*arguments, **options)
+        if figure is not None:
+            show_controls(figure)
+        return figure
+
+    return drawn
+
+
+def show_controls(figure: Figure) -> None:
+    """Write control characters in a figure, with which it would be no XML, as text."""
+    for artist in _artists(figure):
+        if isinstance(artist, Text):
+            if (shown_text := in_document(artist.get_text())) != artist.get_text():
+                artist.set_text(shown_text)
+        elif isinstance(artist, Axis) and isinstance(artist.get_major_locator(), FixedLocator):
+            positions = artist.get_majorticklocs()
+            labels = artist.get_major_formatter().format_ticks(positions)
+            if (shown := [in_document(label) for label in labels]) != labels:
+                artist.set_ticks(positions, shown)
+
+
+def _artists(artist: Artist) -> Iterator[Artist]:
+    """Yield an artist and all those in it, but of an axis only its label, because asking for ticks makes them."""
+    yield artist
+    for child in [artist.label] if isinstance(artist, Axis) else artist.get_children():
+        yield from _artists(child)
+
 
 _FURTHER_FORMATS: ContextVar[tuple[str, ...]] = ContextVar("further formats of figures", default=())
 
@@ -92,6 +132,7 @@ def figure_formats(*further: str) -> Iterator[None]:
 
 def save(figure: Figure, folder: Path, name: str) -> None:
     """Write a figure as ``name.svg``, and in the formats of `figure_formats`."""
+    show_controls(figure)
     engine = figure.get_layout_engine()
 
     def lay_out(renderer: RendererBase) -> None:
@@ -100,7 +141,9 @@ def save(figure: Figure, folder: Path, name: str) -> None:
             engine.execute(figure)
 
     folder.mkdir(parents=True, exist_ok=True)
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        if not _FURTHER_FORMATS.get():  # the font of an SVG is that of its reader
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")
         for ending in ("svg", *_FURTHER_FORMATS.get()):
             if ending == "svg" and engine:
                 # `savefig` draws twice, the first time into nothing and only for the layout: a third of its time.
@@ -158,6 +201,11 @@ def by_layer(axes: Axes, layers: Iterable[Any], label: str) -> None:
     axes.set_xlabel("layer")
     axes.set_ylabel(label)
     axes.grid(visible=True, axis="y")  # without `visible`, a second call would turn it off
+
+
+def series_label(name: str) -> str:
+    """Return the label of a series with a name. Matplotlib leaves labels that begin with ``_`` out of legends."""
+    return f" {name}" if name.startswith("_") else name
 
 
 def finish(figure: Figure, axes: Axes, title: str, handles: Sequence[Any] = ()) -> None:

@@ -30,6 +30,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from ..storage.characters import one_line
+
 
 class Advance(Protocol):
     """The signature of the function that advances a progress bar."""
@@ -100,8 +102,13 @@ _shown: ContextVar[Progress | None] = ContextVar("_shown", default=None)
 
 def _columns(*rate: ProgressColumn, width: int = 40) -> tuple[ProgressColumn, ...]:
     """Return the columns of a line with a bar of this width; ``rate`` is a column for the rate, if it has one."""
-    described = TextColumn("{task.description}"), BarColumn(width), MofNCompleteColumn()
-    return (*described, TextColumn("{task.fields[note]}"), *rate, TimeRemainingColumn())
+    return (*_described(width), *rate, TimeRemainingColumn())
+
+
+def _described(width: int) -> tuple[ProgressColumn, ...]:
+    """Return the columns of a description, a bar of this width, a count and a note. Names in them are no markup."""
+    description, note = (TextColumn(field, markup=False) for field in ("{task.description}", "{task.fields[note]}"))
+    return description, BarColumn(width), MofNCompleteColumn(), note
 
 
 @contextmanager
@@ -113,13 +120,13 @@ def progress_bar(description: str, total: int, *, unit: str = "sentences", remar
     note = "" if remarks and _shown.get() is None else unit
     display = _display(*columns)
     with _line(display, description, total, note) as (bar, task):
-        yield lambda done, remark="": bar.update(task, advance=done, note=remark or note)
+        yield lambda done, remark="": bar.update(task, advance=done, note=one_line(remark) or note)
 
 
 @contextmanager
 def _line(display: Progress, description: str, total: int, note: str) -> Iterator[tuple[Progress, TaskID]]:
     """Add a line to the display of an outer bar, or else show this display with one line."""
-    outer = _shown.get()
+    outer, description = _shown.get(), one_line(description)
     if outer is not None:
         task = outer.add_task(description, total=total, note=note)
         try:
@@ -167,8 +174,7 @@ def watching_bar(
 ) -> Iterator[None]:
     """Show a progress bar over work that other processes may share, with the rate and the remaining time."""
     # A bar within the block of another bar is shown below it, as in `progress_bar`.
-    columns = (TextColumn("{task.description}"), BarColumn(40), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))
-    display = _display(*columns)
+    display = _display(*_described(40))
     outer = _shown.get()
     if (display if outer is None else outer).disable:  # nothing is measured if nothing is shown
         yield

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
+
+from ..storage.characters import one_line, visible
 
 READER_GONE = 141
 """The exit status when the reader of the output has closed it: that of a program which SIGPIPE ends."""
@@ -39,10 +40,10 @@ def delivered() -> Iterator[None]:
         raise OutputError(error) from error
 
 
-def say(text: str) -> None:
-    """Print a text as lines, with control characters escaped; raise `OutputError` if nobody takes it."""
+def say(*lines: str) -> None:
+    """Print lines, with all control characters in them escaped; raise `OutputError` if nobody takes them."""
     with delivered():
-        print(visible(text))
+        print("\n".join(map(one_line, lines)))
 
 
 def say_json(text: str) -> None:
@@ -58,9 +59,8 @@ def say_json(text: str) -> None:
 
 def complain(message: object, status: int) -> int:
     """Print one line to the standard error, if it takes it; returns the exit status."""
-    line = visible(str(message)).replace("\n", "\\u000a")
     try:
-        print(line, file=sys.stderr, flush=True)
+        print(one_line(str(message)), file=sys.stderr, flush=True)
     except OSError:
         _discard(sys.stderr)
     return status
@@ -106,15 +106,3 @@ def _discard(stream: TextIO) -> None:
 
 WIDE = 130
 """The least number of columns of a terminal that shows tables with intervals."""
-
-_CONTROL = re.compile(
-    r"[\x00-\x09\x0b-\x1f\x7f-\x9f"  # C0 but the line feed, DEL, C1
-    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks, embeddings, overrides and isolates of direction
-    r"\u2028\u2029\ud800-\udfff]"  # line separators; lone surrogates, as in file names that are not UTF-8
-)
-
-
-def visible(text: str) -> str:
-    r"""The text with control characters written as ``\u001b``, which within JSON strings is the same character."""
-    # Line feeds stay. So do joiners (U+200C, U+200D), which some scripts are not written without.
-    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

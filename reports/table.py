@@ -11,38 +11,16 @@ import pandas as pd
 from markupsafe import Markup
 from rich import box
 from rich.console import Console, Group
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from ..storage.characters import in_latex, one_line, visible
 from ..storage.writing import is_right_to_left
 from .columns import Room, Row, TableColumn
-from .streams import WIDE, visible
+from .streams import WIDE
 
 _TERMINAL_STYLES = {
     "rare": "dim", "weak": "dim", "strong": "bold", "passes": "green", "fails": "red", "undecided": "yellow",
-}  # fmt: skip
-_LATEX = {
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "−": "$-$",
-    "–": "--",
-    "…": r"\dots{}",
-    "“": "``",
-    "”": "''",
-    "’": "'",
-    "°": r"$^\circ$",
-    "½": r"$\frac{1}{2}$",
-    # pdflatex knows the letters of Latin scripts, but no symbol. Check marks would need another package.
-    **{symbol: f"$\\{name}$" for symbol, name in zip("→←↔‖×·±∂∩≈∞⊕≤≠∝√ΣΔαγελρστ✓✗", (
-        "rightarrow leftarrow leftrightarrow | times cdot pm partial cap approx infty oplus leq neq propto surd "
-        "Sigma Delta alpha gamma varepsilon lambda rho sigma tau surd times"
-    ).split(), strict=True)},
-    **{power: f"$^{{{digit}}}$" for power, digit in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True)},
 }  # fmt: skip
 _UNBOUNDED = 10_000
 _HEAD = re.compile(r"(\b\d+-\d+\b)")
@@ -110,7 +88,7 @@ class ShownTable:
 
         table = Table(box=box.HEAVY_HEAD if is_wide else None, padding=(0, 1) if is_wide else (0, 1, 0, 0))
         for column in columns:
-            heading = escape(column.terminal or column.heading)
+            heading = as_line(column.terminal or column.heading)
             justify: Literal["left", "right"] = "left" if column.is_left else "right"
             table.add_column(heading, justify=justify, no_wrap=not column.wraps, overflow="fold")
         for row in self.rows:
@@ -119,11 +97,11 @@ class ShownTable:
         if not is_wide or Console(width=_UNBOUNDED).measure(table).maximum > width:
             # Where there is no room, headings of several words take several lines; otherwise, some would be cut.
             for drawn_column in table.columns:
-                drawn_column.header = re.sub(r"(?<=-)| ", "\n", str(drawn_column.header))
+                drawn_column.header = Text(re.sub(r"(?<=-)| ", "\n", str(drawn_column.header)))
 
         # A title of the table itself would be wrapped at the width of the table, which may be narrow.
-        title = f"[table.title]{escape(self.title)}[/]"
-        return Group(title, table, *(f"[table.caption]{escape(note)}[/]" for note in (*first_note, *other_notes)))
+        notes = (as_line(note, "table.caption") for note in (*first_note, *other_notes))
+        return Group(as_line(self.title, "table.title"), table, *notes)
 
     def __html__(self) -> Markup:
         """Return the table for the page."""
@@ -158,7 +136,7 @@ class ShownTable:
         r"""Return the table as LaTeX, which needs ``\usepackage{booktabs}``."""
         columns = [column for column in self.shown("any", "wide", "page") if not column.markup]
         lines = [
-            f"% {self.title}",
+            f"% {one_line(self.title)}",
             f"\\begin{{tabular}}{{{''.join('l' if column.is_left else 'r' for column in columns)}}}",
             r"\toprule",
             _latex_row(column.page_heading for column in columns),
@@ -173,25 +151,28 @@ class ShownTable:
         return "\n".join(lines) + "\n"
 
 
+def as_line(text: str, style: str = "") -> Text:
+    """Return a text as a line of a terminal, in which names are no markup of rich and end no line."""
+    return Text(one_line(text), style)
+
+
 def _style(words: str) -> str:
     """Return the style of a terminal for the words that mark a row or a cell."""
     return " ".join(_TERMINAL_STYLES[word] for word in words.split() if word in _TERMINAL_STYLES)
 
 
-def _terminal_cell(column: TableColumn, row: Row, *, beside: bool) -> str:
-    """Return the text of a cell with the markup of its style; ``beside`` adds what belongs beside the value."""
+def _terminal_cell(column: TableColumn, row: Row, *, beside: bool) -> Text:
+    """Return the text of a cell with its style; ``beside`` adds what belongs beside the value."""
     text_beside = column.text_beside(row) if beside else ""
-    text = f"{column.text(row)} {text_beside}".rstrip()
-    style = _style(column.look(row))
-    return f"[{style}]{escape(text)}[/]" if style else escape(text)
+    return Text(visible(f"{column.text(row)} {text_beside}".rstrip()), _style(column.look(row)))
 
 
 def _latex_row(cells: Iterable[str]) -> str:
     """Return a line of a LaTeX table, in which all characters stand for themselves."""
     with_minus = (_MINUS.sub("−", text) for text in cells)  # a hyphen stays one in names such as 3-9
-    row = " & ".join("".join(_LATEX.get(character, character) for character in text) for text in with_minus)
-    # A bracket at the beginning of a row would be read as an argument of the line break before it.
-    return ("{}" if row.startswith("[") else "") + row + r" \\"
+    row = " & ".join(map(in_latex, with_minus))
+    # A bracket or a star at the beginning of a row would be read as an argument of the line break before it.
+    return ("{}" if row.startswith(("[", "*")) else "") + row + r" \\"
 
 
 def _td(column: TableColumn, row: Row) -> Markup:
@@ -228,8 +209,8 @@ def _class(words: str) -> Markup:
 class Terminal(Console):
     """A rich console that shows control characters in strings, table cells included, instead of obeying them."""
 
-    # Renderables must hold strings, with markup or escaped by `rich.markup.escape`; a `rich.text.Text` drops some
-    # control characters when it is made.
+    # Names belong into what `as_line` makes: strings are read as markup, of which `rich.markup.escape` does not escape
+    # every text, and a `rich.text.Text` drops some control characters when it is made.
 
     def __init__(self, width: int | None) -> None:
         super().__init__(width=width, highlight=False, emoji=False, soft_wrap=False)

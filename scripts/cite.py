@@ -9,6 +9,8 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from ..reports.streams import say, say_json
+
 
 @dataclass(frozen=True)
 class Cite:
@@ -29,5 +31,8 @@ class Cite:
         from ..engine.citing import cite_run
 
         citation = cite_run(self.run_folder)
-        print(json.dumps(citation._asdict(), ensure_ascii=False) if self.json else "\n\n".join(citation))
+        if self.json:
+            say_json(json.dumps(citation._asdict(), ensure_ascii=False) + "\n")
+        else:
+            say(citation.methods, "", *citation.bibtex.split("\n"))
         return 0

@@ -83,7 +83,7 @@ class Doctor:
             say_json(to_json({**record, **verdicts, "checks": list(map(asdict, checks))}))
         elif healthy:
             found = "no verdict is bad" if examination else "no result differs from the known ones"
-            say(f"\n{name}: {found}.")
+            say("", f"{name}: {found}.")
         elif examination:
             advice = "do not trust the attention maps of this model on this text; the lines marked FAIL say why."
             complain(f"{name}: {advice}", 1)

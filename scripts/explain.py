@@ -43,7 +43,7 @@ class Explain(ExplainOptions):
         texts, model = self.texts.test or self.texts.data or (), self.model.model or self.classifier.encoder
         default = default_folder(model, texts, "explain-")
         if self.shares.share is not None:
-            say(count_share(self, self.output.out or default))
+            say(*count_share(self, self.output.out or default))
         else:
             run_command(execute, self, default, self.output, command)
         return 0

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.text import Text
 
 from ..analyses.comparison.section import comparison_tables
 from ..analyses.shared.input_options import OutputOptions
@@ -27,8 +26,9 @@ from ..engine.results import Part
 from ..engine.run import Run
 from ..reports.run_folder import RunFolder
 from ..reports.streams import WIDE, delivered, say, say_json
-from ..reports.table import Terminal
+from ..reports.table import Terminal, as_line
 from ..reports.tables import to_json
+from ..storage.characters import one_line
 
 Show = Callable[[int], RenderableType]
 """A function of the width of the terminal that makes what it shows."""
@@ -46,7 +46,7 @@ def run_job(
         print_results(asdict(estimate), [], estimate.lines(), as_json=output.json)
         return False
     if long_run.share is not None:
-        say(count_share(job, long_run).described(long_run.parts))
+        say(*count_share(job, long_run).described(long_run.parts))
         return False
     printed = False
 
@@ -99,7 +99,7 @@ def tables_of(run: Run) -> list[Show]:
 
 def _with_kind(part: Part, width: int) -> RenderableType:
     """Return what the terminal shows of a part, below the name of its kind of map."""
-    return part.show(width) if part.kind is None else Group(Text(f"map “{part.kind}”", "bold"), part.show(width))
+    return part.show(width) if part.kind is None else Group(as_line(f"map “{part.kind}”", "bold"), part.show(width))
 
 
 def print_report(show: Show, summary: Mapping[str, Any], out: Path, *, as_json: bool) -> None:
@@ -119,5 +119,5 @@ def print_results(value: Mapping[str, Any], shown: Sequence[Show], lines: Iterab
             if index:
                 terminal.print()
             terminal.print(show(terminal.width))
-        if closing := "\n".join(lines):
+        if closing := "\n".join(map(one_line, lines)):
             terminal.print(closing, soft_wrap=True, markup=False)

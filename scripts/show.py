@@ -92,7 +92,7 @@ class Show:
         drawing: dict[str, Any] = {"layout": self.layout, "special": not self.words_only, "direction": self.direction}
         shown = show(encoder, sentences, head=self.head, maps=self.maps, **drawing)
         if self.out is None:
-            say(shown.text(min(120, shutil.get_terminal_size().columns)))
+            say(*shown.text(min(120, shutil.get_terminal_size().columns)).split("\n"))
         else:
             shown.save(self.out)
             say(f"{shown.description}: {self.out}")

@@ -48,7 +48,7 @@ class SurveyCommand(SurveyOptions):
             cells = []
             for _, cells_of_treebank in CellCounter(plan, count_share).treebanks():
                 cells += cells_of_treebank
-            say("\n".join(share_lines(cells, plan)))
+            say(*share_lines(cells, plan))
             return SOME_FAILED if any(cell.failures for cell in cells) else 0
         out = self.output.out or Path("runs/survey")
         survey = execute_survey(self, out=out, overwrite=self.output.overwrite, command=command)

@@ -49,7 +49,7 @@ class Treebanks:
             say_json(to_json({"release": RELEASE, "treebanks": listed}))
             return 0
         width = max(len(treebank.code) for treebank in treebanks) + 5
-        say(f"Treebanks of Universal Dependencies, release {RELEASE}; add :train, :dev or :test to a name\n")
+        say(f"Treebanks of Universal Dependencies, release {RELEASE}; add :train, :dev or :test to a name", "")
         for treebank in treebanks:
             name = f"ud:{treebank.code}"
             say(f"{name:<{width}} {treebank.repository}")
@@ -68,6 +68,6 @@ def _check_files(files: Sequence[str]) -> None:
         except CorpusError as error:
             faults.append(error)
         else:
-            say("\n  ".join([repr(corpus), *corpus.remarks()]))
+            say(repr(corpus), *(f"  {remark}" for remark in corpus.remarks()))
     if faults:
         raise together(faults)

@@ -1,5 +1,7 @@
 """The base of all errors. It is in the lowest room because every room raises errors of this kind."""
 
+from .characters import visible
+
 
 class AttentionologyError(Exception):
     """Base of the errors that the input causes, such as a damaged file or an option that cannot be used.
@@ -14,3 +16,6 @@ class AttentionologyError(Exception):
         ...     print(error)
         missing.conllu: there is no such file
     """
+
+    def __str__(self) -> str:
+        return visible(super().__str__())  # the message may have names of files and words of corpora

@@ -11,13 +11,12 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import Group, RenderableType
-from rich.markup import escape
 
 from ...reports.columns import Row, TableColumn, bounds
 from ...reports.format import number_interval, signed
 from ...reports.page import Section
 from ...reports.streams import WIDE
-from ...reports.table import ShownTable
+from ...reports.table import ShownTable, as_line
 from ...reports.tables import records
 from .figures import contrast_figure
 from .findings import comparison_findings, group_name, view_of_side
@@ -98,7 +97,7 @@ def sections_by_analysis(comparison: Comparison, *, name: str) -> dict[str, Sect
 
 def comparison_tables(comparison: Comparison, width: int = WIDE) -> RenderableType:
     """Return a rich table of the tested groups for each contrast, below the notes."""
-    lines: list[RenderableType] = [escape(note) for note in comparison.notes]
+    lines: list[RenderableType] = [as_line(note) for note in comparison.notes]
     for contrast in comparison.contrasts:
         lines += ["", _in_terminal(contrast, comparison.min_count, width)]
     return Group(*lines)
@@ -112,7 +111,7 @@ def _in_terminal(contrast: Contrast, min_count: int, width: int) -> RenderableTy
         if contrast.tested:
             significant = sum(row.significant for row in contrast.tested)
             lines.append(f"In {significant} of them, the difference is significant.")
-        return escape("\n".join(lines))
+        return Group(*map(as_line, lines))
     table = contrast_table(contrast)
     note = f"{contrast.statement} In square brackets: 95 % intervals"
     if not contrast.tested:

@@ -174,8 +174,8 @@ def _examined_tests(tested: Tested) -> tuple[list[ExplanationTest], Mapping[str,
     return [test for name, test in registered_tests().items() if name in names or name in columns_of], columns_of
 
 
-def examine_share(tested: Tested) -> str:
-    """Examine the share of the parts of the tested model that the options ask for, and say what there is now."""
+def examine_share(tested: Tested) -> list[str]:
+    """Examine the share of the parts of the tested model that the options ask for, and say in lines what there is."""
     tests, borrowed_columns = _examined_tests(tested)
     task = tested.examination(tested.model, tests, tested.options.tests, only=borrowed_columns)
     shares = tested.options.shares
@@ -183,8 +183,8 @@ def examine_share(tested: Tested) -> str:
         _, missing = examined_parts(task, shares, tested.trainings.cache_log, advance)
     total = len(task.parts())
     rest = "" if missing else " The same command without --part makes the report."
-    warnings = "".join(f"Warning: {warning}\n" for warning in tested.trainings.cache_log.warnings())
-    return f"{warnings}{total - missing:,} of {total:,} parts are in {shares.parts}.{rest}"
+    warnings = [f"Warning: {warning}" for warning in tested.trainings.cache_log.warnings()]
+    return [*warnings, f"{total - missing:,} of {total:,} parts are in {shares.parts}.{rest}"]
 
 
 def highlighted_texts(tested: Tested) -> tuple[HighlightedText, ...]:

@@ -13,12 +13,11 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from rich.console import Group, RenderableType
-from rich.markup import escape
 
 from ...reports.columns import Row, TableColumn
 from ...reports.format import number, percent, rows_of
 from ...reports.page import Section
-from ...reports.table import ShownTable
+from ...reports.table import ShownTable, as_line
 from ...reports.tables import records
 from ...storage.writing import is_right_to_left, joined_words, running_text
 from .columns import EXPLAIN_MODELS, EXPLAIN_VERDICTS, MEAN, shown_bounds, shown_value
@@ -240,8 +239,7 @@ def explain_table(results: ExplainResults, *, width: int) -> RenderableType:
         lines += [f"{fact[0].upper()}{fact[1:]}." for fact in results.facts if fact]
         lines += results.notes
         lines += [f"Not run: {test} ({why})" for test, why in results.left_out]
-        caption = escape("\n".join(lines))
-        return Group(*tables, *([f"[table.caption]{caption}[/]"] if lines else []))
+        return Group(*tables, *(as_line(line, "table.caption") for line in lines))
 
 
 def _key_numbers(results: ExplainResults) -> list[dict[str, Any]]:

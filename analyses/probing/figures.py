@@ -26,6 +26,7 @@ from ...reports.drawing import (
     number_ticks,
     panel,
     panels,
+    series_label,
     styled,
     ticks,
 )
@@ -144,7 +145,7 @@ def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
                 linestyle=":" if random else "-",
                 markerfacecolor="white" if random else None,
                 color=_COLORS.get(trained, BLACK),
-                label=str(method) if run == 1 else None,
+                label=series_label(str(method)) if run == 1 else None,
             )
         axes.set_xlabel("epoch")
         axes.set_ylabel(label)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from html import escape
 from typing import Any
 
 import pandas as pd
+
+from ...storage.characters import in_html
 
 _ROWS, _COLUMNS = 5, 30
 
@@ -48,7 +49,7 @@ def results_html(results: Any) -> str:
     shown = ""
     for path, table in tables_of(results).items():
         rows = table.head(_ROWS).to_html(index=False, border=0, max_cols=_COLUMNS)
-        shown += f"<p><b>{escape(path)}</b>, {_shape(table)}</p>{rows}"
+        shown += f"<p><b>{in_html(path)}</b>, {_shape(table)}</p>{rows}"
     return shown
 
 

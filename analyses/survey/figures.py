@@ -24,6 +24,7 @@ from ...reports.drawing import (
     layer_shades,
     panel,
     panels,
+    series_label,
     styled,
     ticks,
     wrapped,
@@ -216,4 +217,4 @@ def _curve(axes: Axes, rows: pd.DataFrame, color: Any, label: str) -> None:
     """Draw held-out accuracies over steps, with their intervals."""
     steps = rows["step"].to_numpy(dtype=float)
     axes.vlines(steps, 100 * rows["low"], 100 * rows["high"], color=color, lw=1, alpha=0.6, zorder=2)
-    axes.plot(steps, 100 * rows["heldout"], "o-", color=color, ms=3, lw=1.2, label=label, zorder=3)
+    axes.plot(steps, 100 * rows["heldout"], "o-", color=color, ms=3, lw=1.2, label=series_label(label), zorder=3)

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
 
 from ...reports.columns import HEAD, Row, TableColumn
 from ...reports.format import direction, interval, percent, rows_of
-from ...reports.table import ShownTable
+from ...reports.table import ShownTable, as_line
 from ..dependency.tables import ALL
 from .columns import SURVEY_CELLS
 from .contrasts import SurveyContrast
@@ -37,7 +36,7 @@ def in_terminal(survey: Survey, width: int) -> RenderableType:
         lines.append(f"Failed: {result.cell.model} on {result.cell.treebank}{kind}: {failure.reason}")
     matrix, fit = accuracies_table(MatrixMaker(survey), survey.relation), fit_table(survey)
     tables = [matrix, fit] if fit.rows else [matrix]
-    return Group(*(part for table in tables for part in (table.terminal(width), "")), *map(escape, lines))
+    return Group(*(part for table in tables for part in (table.terminal(width), "")), *map(as_line, lines))
 
 
 def accuracies_table(maker: MatrixMaker, relation: str) -> ShownTable:

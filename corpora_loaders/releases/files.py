@@ -20,6 +20,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
+from ...storage.characters import one_line
 from ...storage.durable import write_durably
 from ...storage.nearest import did_you_mean
 from ...storage.sealed import DamagedError, read_json, write_json
@@ -135,7 +136,7 @@ def _resolved(name: str, home: str | None, mirror: str | None, cache_folder: Pat
         raise CorpusError(f"unknown treebank {parsed.code!r}; {near_codes(parsed.code)}")
     path = cache_folder / f"ud-treebanks-v{parsed.release or RELEASE}" / known.repository / parsed.file
     if path.exists() and file_sha256(path) != _fetched_from(path).get("sha256"):
-        print(f"{path} is damaged and is downloaded again.", file=sys.stderr)
+        print(one_line(f"{path} is damaged and is downloaded again."), file=sys.stderr)
         path.unlink()
     if not path.exists():
         _download(parsed, path, mirror or MIRROR)
@@ -176,7 +177,7 @@ def _download(name: TreebankName, path: Path, mirror: str) -> None:
     release = name.release or RELEASE
     base = f"{mirror.rstrip('/')}/{path.parent.name}/r{release}"
     url = f"{base}/{path.name}"
-    print(f"Downloading {name} of release {release} from {base} …", file=sys.stderr)
+    print(one_line(f"Downloading {name} of release {release} from {base} …"), file=sys.stderr)
     content = _fetch(url)
     if content is None:
         message = f"there is no {url}; release {release} has no such file"

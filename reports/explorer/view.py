@@ -6,9 +6,9 @@ import hashlib
 import itertools
 import json
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
+from ...storage.characters import in_html
 from ...storage.durable import write_durably
 from ..page import bundled
 from .data import Explorer, script_json
@@ -65,7 +65,7 @@ class ExplorerView:
 
 def page(title: str, body: str) -> str:
     """Return a page with a title and a body, which is HTML."""
-    title = escape(title)
+    title = in_html(title)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

@@ -88,6 +88,8 @@ def draw_into(axes: Axes, view: HeadView, layout: Layout = "lines", size: _Size 
     axes.set_xlim(0, size.width)  # the unit of both axes is an inch
     axes.set_ylim(size.height, 0)
     draw_view(axes, view)
+    for text in axes.texts:  # words are no formulas
+        text.set_parse_math(False)
 
 
 @dataclass(frozen=True)

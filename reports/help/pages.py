@@ -14,8 +14,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ...storage.characters import visible
 from ...storage.nearest import did_you_mean
-from ..streams import visible
 from .options import OptionHelp, option_sections
 
 HELP_OPTION = OptionHelp("-h, --help", "", "Show this help and exit.")

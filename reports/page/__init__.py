@@ -16,11 +16,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from ...storage.characters import in_document, in_html
 from ...storage.errors import AttentionologyError
+from ...storage.paths import RUN_RECORD
 from ..drawing import save
 from ..explorer.data import Finding
 from ..format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
-from ..run_folder import RUN_RECORD, files_of_run
+from ..run_folder import files_of_run
 from ..table import ShownTable, with_marked_heads
 from ..tables import to_json, write_csv
 from .svg import alternative, palette_styles, themed, with_alternative
@@ -151,7 +153,7 @@ def write_report(
         script=Markup(bundled("explorer.js")),  # noqa: S704  # a file of this package
         explored=None if explorer is None else json.loads(explorer),
     )
-    (folder / "report.html").write_text(page, encoding="utf-8")
+    (folder / "report.html").write_text(in_document(page), encoding="utf-8")
     summary: dict[str, Any] = {"run": run}
     for section in sections:
         summary |= section.summary
@@ -218,7 +220,7 @@ def outlined(body: str, *, prefix: str, lower: int = 0) -> tuple[str, list[Headi
         taken.add(name)
         headings.append(Heading(name, text, level))
         if not own_id:
-            attributes += f' id="{html.escape(name)}"'
+            attributes += f' id="{in_html(name)}"'
         return f"<h{level}{attributes}>{content}</h{level}>"
 
     pieces = _OPAQUE.split(body)

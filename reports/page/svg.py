@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import re
 from io import BytesIO
 
@@ -13,6 +12,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import imread, imsave
 
+from ...storage.characters import in_html
 from ..drawing import AROUND_ZERO, DARK_AROUND_ZERO, DARK_SCALE, PAGE, PALETTE, SCALE
 
 _PAINTED = re.compile(r"\b(fill|stroke|stop-color): (#[0-9a-f]{6})\b")
@@ -100,4 +100,4 @@ def _describe(axes: Axes) -> str:
 def with_alternative(svg: str, text: str) -> str:
     """An ``svg`` element that assistive technology reads as an image, or a group of links, with a text alternative."""
     role = "group" if "<a " in svg else "img"
-    return re.sub(r"<svg\b", lambda _: f'<svg role="{role}" aria-label="{html.escape(text)}"', svg, count=1)
+    return re.sub(r"<svg\b", lambda _: f'<svg role="{role}" aria-label="{in_html(text)}"', svg, count=1)

@@ -23,9 +23,10 @@ from attentionology.engine.run import Run
 from attentionology.extractors import get_kind
 from attentionology.extractors.translation import CrossMapMaker
 from attentionology.probes import make_probe
-from attentionology.reports.streams import say_json, visible
+from attentionology.reports.streams import say_json
 from attentionology.reports.table import Terminal
 from attentionology.scripts.cli import main
+from attentionology.storage.characters import visible
 from attentionology.storage.errors import AttentionologyError
 from attentionology.storage.nearest import did_you_mean
 
