@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..shared.best_head import interval
 from ..shared.correlation import FEWEST_POINTS
-from ..shared.held_out import HeldOutRate, gain_columns
+from ..shared.held_out import HeldOutRate, gain_columns, split_deviations
 from .accuracy import RESTS, AlignmentCounts, Array, error_rate
 from .scores import LinkCounts
 from .series import FORWARD, TOGETHER, Series
@@ -176,7 +176,8 @@ def _interval(values: Array, splits: int) -> dict[str, float]:
 def heldout_error_rate(counts: AlignmentCounts) -> HeldOutRate:
     """Choose the layer and head on one half and score them on the other, both ways, over all splits."""
     corpus_links, corpus_sure = counts.links[0], counts.sure[0]
-    scored_links, scored_sure = np.zeros(3, dtype=np.int64), np.zeros((), dtype=np.int64)
+    # By split.
+    scored_links, scored_sure = np.zeros((counts.splits, 3), dtype=np.int64), np.zeros(counts.splits, dtype=np.int64)
     chosen = []
     for split in range(1, 1 + counts.splits):
         half = counts.links[split], counts.sure[split]
@@ -189,15 +190,18 @@ def heldout_error_rate(counts: AlignmentCounts) -> HeldOutRate:
             if not np.isnan(rates).all():
                 layer, head = lowest(rates)
                 chosen.append((layer, head))
-                scored_links += links_to_score[layer, head]
-                scored_sure += sure_to_score
-    return HeldOutRate(float(error_rate(scored_links, scored_sure)), _deviations(counts, chosen))
+                scored_links[split - 1] += links_to_score[layer, head]
+                scored_sure[split - 1] += sure_to_score
+    deviations = _deviations(counts, chosen)
+    by_split = error_rate(scored_links, scored_sure)
+    of_halves = split_deviations(by_split[~np.isnan(by_split)], len(deviations))
+    return HeldOutRate(float(error_rate(scored_links.sum(0), scored_sure.sum())), deviations + of_halves)
 
 
 def _deviations(counts: AlignmentCounts, chosen: Sequence[tuple[int, int]]) -> Array:
     """Return how far the held-out error rate deviates in each replicate, by the scores of heads and by their choice.
 
-    These are the two sources of `attentionology.analyses.shared.held_out`.
+    These are the first two sources of `attentionology.analyses.shared.held_out`.
     """
     # The counts are those of the corpus, of its halves, and of replicates.
     in_corpus, in_replicates = 0, slice(1 + counts.splits, None)

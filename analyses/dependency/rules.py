@@ -25,8 +25,8 @@ from jaxtyping import Int
 
 from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
 from ...extractors import MapBatch
-from ..shared.best_head import both_halves, drawn, rate
-from ..shared.held_out import HeldOutRate, gain_columns, heldout_rate
+from ..shared.best_head import both_halves, drawn, rate, rates
+from ..shared.held_out import HeldOutRate, gain_columns, heldout_rate, split_deviations
 from ..shared.outcomes import Counts, OutcomeCounts
 from .decisions import ScoredWords
 from .failures import TAGS, tag_indices
@@ -175,7 +175,8 @@ def _heldout_rules(
     for half, split in zip(*np.nonzero(scored.T), strict=True):
         words_of_choice[tuple(chosen[split, half])] += int(scored[split, half])
     deviations = _deviations(words_of_choice, correct[0], int(total[0]), drawn_correct, drawn_total)
-    return HeldOutRate(rate(int(right.sum()), int(scored.sum())), deviations)
+    of_halves = split_deviations(rates(right.sum(1), scored.sum(1)), len(deviations))
+    return HeldOutRate(rate(int(right.sum()), int(scored.sum())), deviations + of_halves)
 
 
 def _deviations(

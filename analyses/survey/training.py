@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..shared.best_head import interval
 from ..shared.comparable import Measured
-from ..shared.held_out import heldout_rate
+from ..shared.held_out import heldout_rate, interval_around, standard_error
 from ..shared.outcomes import Counts
 
 Array = npt.NDArray[Any]
@@ -127,6 +126,6 @@ class TrainingCurves:
 
 
 def _accuracy(one: Measured) -> Row:
-    """Return a held-out accuracy with its 95 % interval, the quantiles of the accuracy plus its deviations."""
-    low, high = interval(np.clip(np.round(one.value + one.deviations[np.isfinite(one.deviations)], 12), 0, 1))
+    """Return a held-out accuracy with its 95 % interval."""
+    low, high = interval_around(one.value, standard_error(one.deviations), lowest=0.0)
     return {"n": one.n, "heldout": one.value, "low": low, "high": high}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Sequence
+from statistics import NormalDist, stdev
 from typing import Any
 
 import numpy as np
@@ -57,3 +60,15 @@ def dependency_counts(
                     if len(row) > 1 and row.argmax() + 1 == gold:
                         right[relation, direction, layer + 1, head + 1] += weight
     return right, total
+
+
+def of_splits(values: Sequence[float], replicates: int) -> list[float]:
+    """How far a mean over splits deviates by their luck, one split after the other in the replicates."""
+    mean = sum(values) / len(values)
+    return [(values[index % len(values)] - mean) / math.sqrt(len(values) - 1) for index in range(replicates)]
+
+
+def around(value: float, deviations: Sequence[float], lowest: float = -1.0) -> tuple[float, float]:
+    """The 95 % interval of a value whose deviations have a normal distribution, cut to what is possible."""
+    margin = NormalDist().inv_cdf(0.975) * stdev(deviations)
+    return max(value - margin, lowest), min(value + margin, 1.0)

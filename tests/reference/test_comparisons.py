@@ -13,6 +13,7 @@ from attentionology.analyses.comparison.differences import Difference, differenc
 from attentionology.analyses.shared.comparable import Comparable, Measured, measured_heads
 from attentionology.analyses.shared.outcomes import SPLITS, Counts
 from attentionology.analyses.shared.resampling import halves, poisson_weights
+from tests.reference.naive import of_splits
 
 DIRECTIONS = ("dep->head", "head->dep")
 REPLICATES = 120
@@ -76,14 +77,17 @@ def naive_value(ids, hits, sentence):
 
 
 def naive_deviations(ids, hits, sentence):
-    """The deviations of the replicates: those of the scores of the chosen heads, plus those of the choices."""
+    """The deviations of the replicates: of the scores of the chosen heads, of the choices, and of the halves."""
     first, weights = halves(ids, SPLITS), poisson_weights(ids, REPLICATES)
     overall = hits.mean(0)
     times = np.zeros(hits.shape[1])
+    right_by_split = np.zeros(SPLITS)
     for split, choose in itertools.product(range(SPLITS), (True, False)):
         inside = first[split][sentence] == choose
         right = hits[inside].sum(0)
-        times[max(range(len(right)), key=lambda head: (right[head], head))] += (~inside).sum()
+        best = max(range(len(right)), key=lambda head: (right[head], head))
+        times[best] += (~inside).sum()
+        right_by_split[split] += hits[~inside, best].sum()
     times /= times.sum()
     scores, choices = [], []
     for replicate in range(REPLICATES):
@@ -91,7 +95,8 @@ def naive_deviations(ids, hits, sentence):
         right = drawn.sum(0)
         scores.append(float(((drawn.mean(0) - overall) * times).sum()))
         choices.append(float(overall[max(range(len(right)), key=lambda head: (right[head], head))]))
-    return np.array(scores) + np.array(choices) - np.mean(choices)
+    of_halves = of_splits((right_by_split / len(sentence)).tolist(), REPLICATES)
+    return np.array(scores) + np.array(choices) - np.mean(choices) + of_halves
 
 
 @pytest.fixture(scope="module")

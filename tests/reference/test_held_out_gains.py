@@ -69,6 +69,7 @@ def held_out_accuracy(
 
     chosen = [(best(candidates, rate, choosing), scoring) for choosing, scoring in cuts(ids, seed, size)]
     scored = sum(size(scoring) for _, scoring in chosen)
+    of_halves = [(rate(candidate, scoring) * size(scoring), size(scoring)) for candidate, scoring in chosen]
     value = sum(rate(candidate, scoring) * size(scoring) for candidate, scoring in chosen) / scored
     drawn = poisson_weights(ids, REPLICATES, seed).astype(float).tolist()
     whole = [1.0] * len(ids)
@@ -76,12 +77,15 @@ def held_out_accuracy(
         sum(size(s) / scored * (rate(candidate, weights) - rate(candidate, whole)) for candidate, s in chosen)
         for weights in drawn
     ]
-    return value, np.array(scores) + choice_deviations(candidates, rate, drawn)
+    # Every split has two halves that choose, if it is as large as here.
+    of_both = [[sum(numbers) for numbers in zip(*two, strict=True)] for two in zip(*[iter(of_halves)] * 2, strict=True)]
+    splits = naive.of_splits([right / n for right, n in of_both], REPLICATES)
+    return value, np.array(scores) + choice_deviations(candidates, rate, drawn) + splits
 
 
 def check(row: Any, gain: float, deviations: np.ndarray) -> None:
     """Compare a row of a table with a gain and its deviations, of which some must not be 0."""
-    low, high = np.quantile(np.clip(gain + deviations, -1, 1), [0.025, 0.975])
+    low, high = naive.around(gain, deviations.tolist())
     assert low < high
     columns = [row[name] for name in ("heldout_gain", "heldout_gain_low", "heldout_gain_high")]
     np.testing.assert_allclose(columns, [gain, low, high], atol=1e-11)
@@ -156,7 +160,9 @@ def held_out_error(counts: dict[Any, list[LinkCounts]], ids: Sequence[str]) -> t
         return sum((added(candidate, weights) for candidate, _ in chosen), LinkCounts()).error_rate
 
     scores = np.array([of_chosen(weights) for weights in drawn]) - of_chosen([1.0] * len(ids))
-    return value, scores - choice_deviations(candidates, rate, drawn)
+    both = zip(*[iter(added(candidate, scoring) for candidate, scoring in chosen)] * 2, strict=True)
+    splits = naive.of_splits([(first + second).error_rate for first, second in both], pairs.REPLICATES)
+    return value, scores - choice_deviations(candidates, rate, drawn) + splits
 
 
 def test_gains_over_alignments_that_need_no_model():

@@ -25,6 +25,7 @@ from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from tests import tiny
 from tests.maps import RELATIONS, batch_of, random_corpus
+from tests.reference.naive import around, of_splits
 from tests.shown_tables import distinct, in_latex, on_page, percent
 
 OFFSETS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
@@ -81,6 +82,8 @@ def naive(texts, relations, family):
                 rule = best_rules(choosing, family)
                 scored.append((rule, sum(right[rule(tag)] for _, tag, right in others), len(others)))
                 every += len(others)
+    both = [scored[start : start + 2] for start in range(0, len(scored), 2)]  # halves of a split
+    by_split = [sum(right for _, right, _ in two) / sum(n for *_, n in two) for two in both]
     value = sum(right for _, right, _ in scored) / every
     weights = poisson_weights(ids, REPLICATES, 0)
 
@@ -92,7 +95,8 @@ def naive(texts, relations, family):
     scores = [sum(n / every * (share(rule, w) - share(rule, one)) for rule, _, n in scored) for w in weights]
     drawn = [[word for word in words for _ in range(weight[word[0]])] for weight in weights]
     of_choices = [share(best_rules(each, family), one) for each in drawn]
-    return value, np.array(scores) + of_choices - np.mean(of_choices)
+    of_halves = of_splits(by_split, REPLICATES)
+    return value, np.array(scores) + of_choices - np.mean(of_choices) + of_halves
 
 
 def counted(texts, maps, **options):
@@ -130,7 +134,7 @@ def test_intervals_are_those_of_naive_replicates(corpus):
     (row,) = rule_columns(rules, {"row": frozenset(["obj"])}, counts, replicates, accuracy.groups).to_dict("records")
     for name, family in (("tag_offset", range(10)), ("tag_rule", range(10, 10 + len(NEAREST)))):
         value, deviations = naive(texts, {"obj"}, family)
-        low, high = np.quantile(np.clip(-value - deviations, -1, 1), [0.025, 0.975])
+        low, high = around(-value, deviations.tolist())
         assert (row[f"{name}_gain_low"], row[f"{name}_gain_high"]) == pytest.approx((low, high), abs=1e-9)
         assert high - low > 0.01
 

@@ -29,6 +29,7 @@ from attentionology.analyses.survey.transfer import (
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.reports.format import rows_of
 from tests import tiny
+from tests.reference.naive import around
 from tests.shown_tables import as_shown, assert_declared, distinct, in_latex, on_page
 
 STEPS = (9, 10, 2000)
@@ -157,8 +158,8 @@ def test_intervals_are_those_of_a_loop_over_replicates(grid, surveyed, runs):
     for here, there in zip(replicate_order("second", 40), replicate_order("first", 40), strict=True):
         of_scores = accuracies[here] - scored[head] / n - own.deviations[here]
         deviations.append(of_scores + of_choices[there] - np.mean(of_choices))
-    expected = np.quantile(float(row["loss"]) + np.array(deviations), [0.025, 0.975])
-    assert (float(row["loss_low"]), float(row["loss_high"])) == pytest.approx(tuple(expected))
+    expected = around(float(row["loss"]), deviations)
+    assert (float(row["loss_low"]), float(row["loss_high"])) == pytest.approx(expected)
 
 
 def made_up(rows, schema):
