@@ -14,7 +14,7 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
 from ..shared.best_head import drawn
-from ..shared.ensembles import finds_more, found_together
+from ..shared.ensembles import finds_more, found_together, with_intervals
 from ..shared.explored import address, bounds, head_measures, points, share
 from ..shared.failures import clear_mistake
 from ..shared.held_out import side_of_baseline
@@ -97,9 +97,9 @@ def _findings(rows: Sequence[Mapping[str, Any]], results: CoreferenceResults, ki
 
 def _together(rows: Sequence[Mapping[str, Any]], results: CoreferenceResults, kind: str) -> Iterator[Finding]:
     """Yield for which types of mentions several heads find more than one, on documents that did not choose them."""
-    if results.ensembles is None or not len(results.ensembles):
+    ensembles = with_intervals(results.ensembles)
+    if not ensembles:
         return
-    ensembles = rows_of(results.ensembles)
     better = sorted(filter(finds_more, ensembles), key=lambda row: -row["gain"])
     types = ", ".join(_type(row) for row in ensembles)
     counted = f"{amount(len(ensembles), 'rows')} of the table of ensembles ({types})"

@@ -9,10 +9,11 @@ import numpy as np
 
 from ...reports.explorer.data import Finding
 from ...reports.format import head_name, rows_of
-from ..shared.ensembles import finds_more, found_together
+from ..shared.ensembles import finds_more, found_together, with_intervals
 from ..shared.explored import address, points, share
 from ..shared.failures import clear_mistake
 from ..shared.held_out import side_of_zero
+from ..shared.resampling import FEWEST_UNITS
 from .rules import FAMILIES
 from .section import DependencyResults
 from .spanning_tables import tree_findings
@@ -128,11 +129,12 @@ def _beyond_tags(certain: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Fi
 
 def _together(results: DependencyResults, kind: str) -> Iterator[Finding]:
     """Yield for which relations several heads find more than one, on sentences that did not choose them."""
-    if results.ensembles is None or not len(results.ensembles):
+    rows = with_intervals(results.ensembles)
+    if results.ensembles is None or not rows:
         return
-    rows = rows_of(results.ensembles)
     better = sorted(filter(finds_more, rows), key=lambda row: -row["gain"])
-    counted = f"{len(rows)} relation{'s' if len(rows) > 1 else ''} with at least {results.min_count} words"
+    enough = f" in at least {FEWEST_UNITS} sentences" if len(rows) < len(results.ensembles) else ""
+    counted = f"{len(rows)} relation{'s' if len(rows) > 1 else ''} with at least {results.min_count} words{enough}"
     best = {row["relation"]: row for row in rows_of(results.best)}
     if not better:
         text = f"For none of {counted}, averaged maps of several heads clearly find more words than one head."

@@ -18,9 +18,9 @@ import numpy.typing as npt
 from ...corpora_loaders import is_punct
 from ..shared.best_head import best_head, heldout, interval, rate, rates, scored_choices
 from ..shared.ensembles import named_reading
-from ..shared.held_out import heldout_gain
+from ..shared.held_out import heldout_gain, interval_of_halves
 from ..shared.outcomes import SPLITS, Counts
-from ..shared.resampling import halves, poisson_weights
+from ..shared.resampling import FEWEST_UNITS, effective_number, halves, poisson_weights
 from .decisions import READINGS
 from .ensembles import Read
 from .spanning_tables import CHAINS, SCORES
@@ -72,7 +72,7 @@ def tree_counts(
     # The sentences that each ensemble is scored on: all of them, or the half that did not choose it.
     other_halves = np.stack([~in_first_half, in_first_half], 1).reshape(2 * SPLITS, len(sentences))
     scored = np.concatenate([np.ones((1, len(sentences)), dtype=bool), other_halves])
-    by_head, by_chain, by_ensemble, total = _right_by_sentence(read, sentences, math.prod(shape), ensembles, scored)
+    by_head, by_chain, by_ensemble, total = _right_by_sentence(read, sentences, math.prod(shape), ensembles)
     draws = poisson_weights(ids, replicates, seed)
     subsets = _counts(np.concatenate([scored[:1], in_first_half]), by_head, by_chain, total, shape)
     drawn = _counts(draws, by_head, by_chain, total, shape)
@@ -101,11 +101,10 @@ def tree_counts(
 
 
 def _right_by_sentence(
-    read: Read, trees: Sequence[int], n_heads: int, ensembles: Sequence[tuple[int, ...]], scored: npt.NDArray[np.bool_]
+    read: Read, trees: Sequence[int], n_heads: int, ensembles: Sequence[tuple[int, ...]]
 ) -> tuple[Array, Array, Array, Array]:
     """Return how many words of each sentence the trees of heads, chains and ensembles have right, and all words."""
     # trees: the indices in ``read`` of the sentences. ensembles: the heads of each.
-    # scored: which sentences each ensemble is scored on, shape (ensembles, sentences).
     by_head = np.zeros((len(trees), 2, n_heads), dtype=np.int64)  # sentence, score, head
     by_chain = np.zeros((len(trees), 2, 2), dtype=np.int64)  # sentence, score, chain
     by_ensemble = np.zeros((len(trees), 2, len(ensembles)), dtype=np.int64)  # sentence, score, ensemble
@@ -123,7 +122,7 @@ def _right_by_sentence(
             neighbors = np.arange(len(words) + 1) + step
             by_chain[sentence, :, chain] = right_words(neighbors, words, gold)[:, no_punct].sum(1)
         for ensemble, heads in enumerate(ensembles):
-            if heads and scored[ensemble, sentence]:
+            if heads:
                 tree = tree_of(values[:, list(heads)].mean(1, dtype=np.float64), words)
                 by_ensemble[sentence, :, ensemble] = right_words(tree, words, gold)[:, no_punct].sum(1)
     return by_head, by_chain, by_ensemble, total
@@ -189,11 +188,21 @@ def _ensemble_row(
         "heldout_min": float(by_split.min()) if by_split.size else math.nan,
         "heldout_max": float(by_split.max()) if by_split.size else math.nan,
     }
+    can_choose = is_scored_half.any(0)  # each half
+    has_enough = effective_number(total) >= FEWEST_UNITS
     for name, right_of_other in compared_with.items():
         if name in CHAINS:
             row[f"{name}_accuracy"] = rate(int(right_of_other.sum()), int(total.sum()))
-        gains = right - (right_of_other * is_scored)[:, 1:]
-        low, high = interval(rates(draws @ gains.sum(1), drawn_words))
-        row[f"{name}_gain"] = rate(int(gains.sum()), int(words.sum()))
-        row |= {f"{name}_gain_low": low, f"{name}_gain_high": high}
+        gains_of_choices = (by_choice - right_of_other)[:, 1:]  # on all sentences
+        gains = gains_of_choices * is_scored_half
+        gain = rate(int(gains.sum()), int(words.sum()))
+        low, high = interval_of_halves(
+            gain,
+            rates(draws @ gains.sum(1), drawn_words),
+            gains_of_choices.sum(0)[can_choose] / total.sum(),
+            rates(gains.sum(0).reshape(-1, 2).sum(1), words_by_split),
+        )
+        row |= {f"{name}_gain": gain, f"{name}_gain_low": low, f"{name}_gain_high": high}
+        if not has_enough:
+            row |= {f"{name}_gain_low": math.nan, f"{name}_gain_high": math.nan}
     return row

@@ -54,7 +54,8 @@ def _gain(other: str, subtracted: str, heading: str, meaning: str) -> TableColum
         heading,
         beside=bounds(f"{other}_gain"),
         optional=other == "head",
-        help=f"The held-out accuracy minus {meaning}, with its 95 % bootstrap interval over sentences.",
+        help=f"The held-out accuracy minus {meaning}, with its 95 % interval for other sentences, which would also "
+        "choose other heads.",
     )
 
 

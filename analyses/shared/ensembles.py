@@ -8,6 +8,7 @@ sentences or documents is scored on the other, over the ten splits that single h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,9 +19,11 @@ import pandas as pd
 from ...reports.columns import Schema, TableColumn, bounds
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
-from .best_head import interval, rate
+from .best_head import rate, rates
 from .explored import points, share
+from .held_out import interval_of_halves
 from .outcomes import SPLITS
+from .resampling import FEWEST_UNITS, effective_number
 
 Array = npt.NDArray[Any]
 
@@ -30,6 +33,11 @@ _ARROWS = "←↔"
 def finds_more(ensemble: Mapping[str, Any]) -> bool:
     """Whether an ensemble clearly finds more than its first head alone: the whole interval of its gain is above 0."""
     return bool(ensemble["gain_low"] > 0)
+
+
+def with_intervals(ensembles: pd.DataFrame | None) -> list[dict[str, Any]]:
+    """Return the rows of ensembles whose gains have intervals. Nothing is said of the others, which have few units."""
+    return [] if ensembles is None else rows_of(ensembles.dropna(subset=["gain_low"]))
 
 
 def found_together(name: str, row: Mapping[str, Any], units: str = "") -> str:
@@ -96,8 +104,8 @@ def ensemble_schema(
                 "`heldout_accuracy` − `single_accuracy`",
                 "held-out gain",
                 beside=bounds("gain"),
-                help=f"The difference of the two, with its 95 % bootstrap interval over {units}, for the choices as "
-                "they were made.",
+                help=f"The difference of the two, with its 95 % interval for other {units}, which would also choose "
+                f"other heads. None is given for fewer than {FEWEST_UNITS} {units}.",
             ),
         ),
     )
@@ -133,12 +141,20 @@ def scored_ensembles(
                 ensemble_is_right[split] |= search.right(heads) & ~is_choosing
                 single_is_right[split] |= search.right(heads[:1]) & ~is_choosing
                 is_scored[split] |= ~is_choosing
-    counts_by_split = zip(ensemble_is_right.sum(1).tolist(), is_scored.sum(1).tolist(), strict=True)
-    accuracies = [n_right / n_scored for n_right, n_scored in counts_by_split if n_scored]
-    gain_by_word = ensemble_is_right.sum(0) - single_is_right.sum(0)
-    drawn_gain = draws @ np.bincount(unit, gain_by_word, len(in_first_half))
+    scored_by_split = is_scored.sum(1)
+    accuracies = rates(ensemble_is_right.sum(1), scored_by_split).tolist()
+    gains = ensemble_is_right.astype(np.int64) - single_is_right  # split, word
+    drawn_gain = draws @ np.bincount(unit, gains.sum(0), len(in_first_half))
     drawn_scored = draws @ np.bincount(unit, is_scored.sum(0), len(in_first_half))
-    low, high = interval(drawn_gain[drawn_scored > 0] / drawn_scored[drawn_scored > 0])
+    gains_of_choices = [search.right(heads).mean() - search.right(heads[:1]).mean() for heads in chosen[1:] if heads]
+    low, high = interval_of_halves(
+        rate(int(gains.sum()), int(scored_by_split.sum())),
+        rates(drawn_gain, drawn_scored),
+        np.array(gains_of_choices),
+        rates(gains.sum(1), scored_by_split),
+    )
+    if effective_number(np.bincount(unit)) < FEWEST_UNITS:
+        low = high = math.nan
     counts = {
         "total": len(gold),
         "heads": [named_reading(head, shape) for head in chosen[0]],
@@ -148,8 +164,8 @@ def scored_ensembles(
         "heldout_min": min(accuracies, default=0.0),
         "heldout_max": max(accuracies, default=0.0),
         "single_correct": int(single_is_right.sum()),
-        "gain_low": None if np.isnan(low) else low,
-        "gain_high": None if np.isnan(high) else high,
+        "gain_low": None if math.isnan(low) else low,
+        "gain_high": None if math.isnan(high) else high,
     }
     return counts, chosen
 

@@ -16,6 +16,7 @@ import functools
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,10 @@ from ...corpora_loaders.errors import AttentionologyError
 
 MOST_DRAWN = 20
 """How often a replicate draws one sentence at most, see `poisson_weights`."""
+
+FEWEST_UNITS = 10
+"""The smallest number of sentences, documents or other units from which an interval may support a claim. With fewer, a
+bootstrap knows too little of how much they vary, and its intervals are too narrow."""
 
 _MASK = (1 << 64) - 1
 
@@ -56,6 +61,11 @@ def _poisson_weights(sentence_ids: tuple[str, ...], replicates: int, seed: int) 
     weights = weights_of_keys(sentence_keys(sentence_ids, seed), replicates)
     weights.setflags(write=False)
     return weights
+
+
+def effective_number(sizes: npt.NDArray[Any]) -> float:
+    """Return how many units of equal size would give as certain a number as units of these sizes (Kish 1965)."""
+    return float(sizes.sum() ** 2 / max(1, (sizes**2).sum()))
 
 
 def weights_of_keys(keys: npt.NDArray[np.uint64], replicates: int) -> npt.NDArray[np.uint8]:

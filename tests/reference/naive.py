@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from statistics import NormalDist, stdev
+from statistics import NormalDist, stdev, variance
 from typing import Any
 
 import numpy as np
@@ -72,3 +72,12 @@ def around(value: float, deviations: Sequence[float], lowest: float = -1.0) -> t
     """The 95 % interval of a value whose deviations have a normal distribution, cut to what is possible."""
     margin = NormalDist().inv_cdf(0.975) * stdev(deviations)
     return max(value - margin, lowest), min(value + margin, 1.0)
+
+
+def around_choices(
+    gain: float, drawn: Sequence[float], choices: Sequence[float], splits: Sequence[float]
+) -> tuple[float, float]:
+    """The same for a gain whose choices are those of halves: what each half chose has a gain on the whole text."""
+    error = math.sqrt(variance(drawn) + variance(choices) + variance(splits) / len(splits))
+    margin = NormalDist().inv_cdf(0.975) * error
+    return max(gain - margin, -1.0), min(gain + margin, 1.0)

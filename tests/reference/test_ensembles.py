@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import attentionology
@@ -18,11 +19,12 @@ from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.shared.ensembles import ensemble_table, shown_ensembles
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
-from attentionology.analyses.shared.resampling import halves
+from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from tests import tiny
 from tests.maps import RELATIONS, batch_of, random_corpus
+from tests.reference.naive import around_choices
 from tests.shown_tables import as_shown, in_latex, on_page
 
 WAYS = ("dep->head", "head->dep", "both")
@@ -57,7 +59,7 @@ def greedy(words, most, readings):
 
 @pytest.fixture(scope="module")
 def corpus():
-    return random_corpus(5, sentences=16)
+    return random_corpus(5, sentences=30)
 
 
 def table_of(corpus, most=3, readings=2):
@@ -90,6 +92,9 @@ def test_ensembles_are_those_of_a_naive_greedy_search(corpus, readings):
         assert (row["total"], row["correct"]) == (len(words), sum(found(word, whole) for _, word in words))
         together = alone = scored = 0
         shares: dict[int, list[bool]] = {}
+        gains: dict[int, list[int]] = {}
+        gains_of_choices = []
+        gain_of_sentence, n_of_sentence = np.zeros((2, len(texts)))
         for split, half in [*enumerate(first), *enumerate(~first)]:
             choosing = [word for index, word in words if half[index]]
             others = [word for index, word in words if not half[index]]
@@ -98,11 +103,21 @@ def test_ensembles_are_those_of_a_naive_greedy_search(corpus, readings):
             shares.setdefault(split, []).extend(found(word, heads) for word in others)
             alone += sum(found(word, heads[:1]) for word in others)
             scored += len(others)
+            more = [int(found(word, heads)) - int(found(word, heads[:1])) for _, word in words]
+            gains_of_choices.append(np.mean(more))
+            for (index, _), gain in zip(words, more, strict=True):
+                if not half[index]:
+                    gains.setdefault(split, []).append(gain)
+                    gain_of_sentence[index] += gain
+                    n_of_sentence[index] += 1
         assert (row["heldout_correct"], row["single_correct"], row["heldout_total"]) == (together, alone, scored)
         means = [np.mean(each) for each in shares.values()]
         assert (row["heldout_min"], row["heldout_max"]) == pytest.approx((min(means), max(means)))
         assert row["gain"] == pytest.approx((together - alone) / scored)
-        assert row["gain_low"] <= row["gain"] <= row["gain_high"]
+        draws = poisson_weights([text.id for text in texts], 200, 0).astype(float)
+        drawn = ((draws @ gain_of_sentence) / (draws @ n_of_sentence)).tolist()
+        ends = around_choices(row["gain"], drawn, gains_of_choices, [float(np.mean(each)) for each in gains.values()])
+        assert (row["gain_low"], row["gain_high"]) == pytest.approx(ends)
 
 
 def test_the_longest_sentence_need_not_have_the_relation(corpus):
@@ -167,7 +182,25 @@ def test_the_finding_says_more_only_with_the_whole_interval(corpus):
     assert "one head 40.0 %" in text
     none = replace(made, ensembles=made.ensembles.assign(gain_low=0.0))
     texts = [finding.text for finding in explored_dependency(none, accuracy, "weight").findings]
-    assert any(text.startswith("For none of 1 relation") for text in texts)
+    assert any(text.startswith("For none of 1 relation with at least 1 words, averaged") for text in texts)
+
+
+def test_nothing_is_said_of_ensembles_without_intervals(corpus):
+    accuracy, made = results(corpus, gain=0.1, gain_low=0.02, gain_high=0.2)
+    without = made.ensembles.assign(relation="det", gain_low=np.nan, gain_high=np.nan)
+    both = replace(made, ensembles=pd.concat([made.ensembles, without]))
+    texts = [finding.text for finding in explored_dependency(both, accuracy, "weight").findings]
+    [text] = [text for text in texts if "averaged maps" in text]
+    assert text.startswith("For 1 of 1 relation with at least 1 words in at least 10 sentences, averaged maps")
+    texts = [f.text for f in explored_dependency(replace(made, ensembles=without), accuracy, "weight").findings]
+    assert not any("averaged maps" in text for text in texts)
+
+
+def test_fewer_than_ten_sentences_give_no_interval(corpus):
+    texts, maps = corpus
+    table = table_of((texts[:9], maps[:9]))
+    assert table["gain"].notna().all()
+    assert table[["gain_low", "gain_high"]].isna().all(axis=None)
 
 
 def test_a_run_keeps_its_ensembles():

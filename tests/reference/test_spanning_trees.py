@@ -25,6 +25,7 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.reports.format import rows_of
 from tests import tiny
 from tests.maps import batch_of
+from tests.reference.naive import around_choices
 from tests.shown_tables import as_shown, distinct, in_latex, on_page, with_unit
 
 WAYS = ("dep->head", "head->dep", "both")
@@ -45,7 +46,7 @@ def sentence(rng, name):
 @pytest.fixture(scope="module")
 def corpus():
     rng = np.random.default_rng(3)
-    texts = [sentence(rng, f"s{i}") for i in range(14)]
+    texts = [sentence(rng, f"s{i}") for i in range(26)]
     texts.insert(5, Sentence("two roots", ("a", "b", "c"), (0, 0, 2), ("root", "root", "det")))
     texts.insert(6, Sentence("unknown", ("a", "b", "c"), (0, None, 2), ("root", "_", "det")))
     return texts, [rng.random((2, 2, len(text) + 2, len(text) + 2), dtype=np.float32) for text in texts]
@@ -142,8 +143,11 @@ def test_best_head_and_ensemble_are_chosen_on_the_other_half(made, naive, score)
     shares = []
     gains = np.zeros((3, len(ids)))
     weights = np.zeros(len(ids))
+    of_choices: list[list[float]] = [[], [], []]  # chains and head: the gain of each choice in all sentences
+    of_splits: list[list[float]] = [[], [], []]
     for split in range(10):
         of_split = [0, 0]
+        before = gains.sum(1)
         for half, choosing in enumerate((first[split], ~first[split])):
             others = ~choosing
             chosen = 11 - hits[choosing].sum(0)[::-1].argmax()
@@ -158,10 +162,14 @@ def test_best_head_and_ensemble_are_chosen_on_the_other_half(made, naive, score)
             together_scored += words[others].sum()
             of_split = [of_split[0] + found[others].sum(), of_split[1] + words[others].sum()]
             weights += words * others
-            for gain, other in zip(gains, (chains[:, 0], chains[:, 1], hits[:, chosen]), strict=True):
+            compared = (chains[:, 0], chains[:, 1], hits[:, chosen])
+            for gain, other, in_all in zip(gains, compared, of_choices, strict=True):
                 gain += (found - other) * others
+                in_all.append((found - other).sum() / words.sum())
         if of_split[1]:
             shares.append(of_split[0] / of_split[1])
+            for of_one, gain in zip(of_splits, gains.sum(1) - before, strict=True):
+                of_one.append(gain / of_split[1])
     assert (of_head["heldout_correct"], of_head["heldout_total"]) == (right, scored)
     assert (of_ensemble["heldout_correct"], of_ensemble["heldout_total"]) == (together, together_scored)
     assert (of_ensemble["heldout_min"], of_ensemble["heldout_max"]) == pytest.approx((min(shares), max(shares)))
@@ -179,9 +187,20 @@ def test_best_head_and_ensemble_are_chosen_on_the_other_half(made, naive, score)
     assert (of_head["accuracy_low"], of_head["accuracy_high"]) == pytest.approx(
         tuple(np.quantile(drawn, [0.025, 0.975]))
     )
-    for name, gain in zip(("next", "previous", "head"), gains, strict=True):
-        ends = np.quantile(draws @ gain / (draws @ weights), [0.025, 0.975])
-        assert (of_ensemble[f"{name}_gain_low"], of_ensemble[f"{name}_gain_high"]) == pytest.approx(tuple(ends))
+    for name, gain, choices, splits in zip(("next", "previous", "head"), gains, of_choices, of_splits, strict=True):
+        drawn = (draws @ gain / (draws @ weights)).tolist()
+        ends = around_choices(of_ensemble[f"{name}_gain"], drawn, choices, splits)
+        assert (of_ensemble[f"{name}_gain_low"], of_ensemble[f"{name}_gain_high"]) == pytest.approx(ends)
+
+
+def test_fewer_than_ten_sentences_give_no_interval_of_an_ensemble(corpus):
+    pytest.importorskip("ufal.chu_liu_edmonds")
+    read = read_values([batch_of(*(part[:9] for part in corpus))], str, 3)
+    best = spanning_trees(tree_counts(read, SHAPE, TOGETHER, 100, 0)).best.set_index(["score", "maps"])
+    of_ensemble = best.loc[("UAS", "ensemble")]
+    assert of_ensemble[["next_gain", "previous_gain", "head_gain"]].notna().all()
+    bounds = [f"{name}_gain_{end}" for name in ("next", "previous", "head") for end in ("low", "high")]
+    assert of_ensemble[bounds].isna().all()
 
 
 def test_without_directions_both_chains_are_the_neighbors():
