@@ -7,7 +7,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -16,11 +16,14 @@ from torch.nn import functional
 
 from ...corpora_loaders import Sentence
 from ...extractors import Encoder, ExtractionError, SharedBatch, shared_batches
+from ...extractors.maps.alone import each_alone
 from ...extractors.maps.gradients import MASK_RATE
 from ...extractors.maps.shared_pass import mask_batch
-from ...extractors.replaceable.heads_off import HeadSwitch
+from ...extractors.replaceable.heads_off import Head, HeadSwitch
 from ...extractors.tokens.word_merging import WordMerger
 from ..shared.exact_sums import added, floating
+
+T = TypeVar("T")
 
 HIDDEN = ("cosine", "l2")
 """The effects on the final vectors of words: 1 − cosine, and the length of the change relative to the vector."""
@@ -68,28 +71,37 @@ class HeadMeans:
         """Return the mean output of each head over all pieces of the sentences."""
         n_pieces, sums = 0, torch.zeros(1, dtype=torch.int64)  # sums in fixed point, (layers, heads × inner)
         for batch in shared_batches(encoder, self.sentences, max_length=self.max_length):
-            switch = HeadSwitch(encoder, batch.pieces)
-            # The outputs of each piece are (batch, layers, pieces, heads × inner), with zeros for padding.
-            outputs = torch.stack(switch.outputs, dim=1).masked_fill(~switch.mask[:, None, :, None], 0)
+            HeadSwitch(encoder, batch.pieces[:1]).check_place()
+            outputs = torch.stack(each_alone(batch, encoder.model, _summed_outputs))
             if not n_pieces:  # the first batch says how large the outputs are
-                sums = sums.new_zeros(outputs.shape[1], outputs.shape[-1])
-            # One value per sentence is rounded, so that neither batches nor their order change the sums.
-            sums = added(sums, outputs.double().sum(2))
-            n_pieces += int(switch.mask.sum())
+                sums = torch.zeros_like(outputs[0], dtype=torch.int64)
+            sums = added(sums, outputs)
+            n_pieces += sum(map(len, batch.pieces))
         if not n_pieces:
             raise ExtractionError("none of the sentences that give the means of heads could be read")
         return (floating(sums) / n_pieces).view(len(sums), encoder.n_heads, -1)
 
 
+def _summed_outputs(alone: SharedBatch, model: Any) -> Float[Tensor, "layers inner"]:
+    """Return what the heads of each layer give in a sentence, side by side, summed over its pieces."""
+    switch = HeadSwitch(alone.encoder, alone.pieces, model)
+    return torch.stack([outputs[0].double().sum(0).cpu() for outputs in switch.outputs])
+
+
 @dataclass(frozen=True)
 class AblationMaker:
-    """Makes an `EffectBatch`: of the final vectors of words, or of predictions of masked pieces or next words."""
+    """Makes an `EffectBatch`: of the final vectors of words, or of predictions of masked pieces or next words.
+
+    Each sentence of a batch is read alone, see `attentionology.extractors.maps.alone`, and the shapes of all products
+    follow from its length and from which heads are switched off. So the same sentence has the same effects, bit by bit,
+    in any batch, part and order, and with any number of threads.
+    """
 
     # The heads of a layer are switched off in one batch, beside a copy in which none is. A pass begins at their layer.
 
     reads_weights: ClassVar[bool] = False
 
-    heads: tuple[tuple[int, int], ...]  # layer and head, from 0, in ascending order
+    heads: tuple[Head, ...]  # in ascending order
     n_layers: int
     means: HeadMeans | None = None  # None for zeros
     lm: Any = None  # the model with its masked-LM head, or if it is `causal` the one that predicts the next piece
@@ -112,77 +124,78 @@ class AblationMaker:
 
     def of(self, batch: SharedBatch) -> EffectBatch:
         """Switch off one head after the other."""
-        comparison = self._comparison(batch)
-        fill = None if self.means is None else self.means.of(batch.encoder)
-        effects, importance = [], None
-        for outputs in self._without(comparison.switch, fill):
-            compared = comparison.of_items(outputs)
-            plain, changed = compared[:1], compared[1:]
-            effects.append(comparison.effects(plain, changed))
-        if comparison.losses is not None:
-            layers, heads = torch.tensor(self.heads).T
-            products = comparison.switch.products(comparison.losses)  # of all heads: (sentences, layers, heads)
-            importance = products[:, layers, heads].double().cpu()
-        values = torch.cat(effects).transpose(0, 1).cpu()  # (items, heads, measures)
-        return EffectBatch(values, comparison.sentence, comparison.word, batch.sentences, importance)
+        words, values, importance = zip(*self._of_each(batch, self._effects), strict=True)
+        return EffectBatch(
+            values=torch.cat(values),
+            sentence=torch.repeat_interleave(torch.tensor([len(words_of_sentence) for words_of_sentence in words])),
+            word=torch.cat(words),
+            sentences=batch.sentences,
+            importance=None if self.lm is None else torch.stack(importance),
+        )
 
-    def several(
-        self, batch: SharedBatch, sets: Sequence[Sequence[tuple[int, int]]]
-    ) -> Float[Tensor, "sets items measures"]:
-        """Switch off several heads at once, one set after the other."""
-        comparison = self._comparison(batch)
-        fill = None if self.means is None else self.means.of(batch.encoder)
-        plain = comparison.of_items(comparison.switch.plain[None])  # one run
+    def several(self, batch: SharedBatch, sets: Sequence[Sequence[Head]]) -> list[Float[Tensor, "sets items measures"]]:
+        """Return the effects in each sentence of switching off several heads at once, those of one of the sets."""
+
+        def of_sets(comparison: _Comparison, fill: Tensor | None) -> Tensor:
+            return torch.cat(list(comparison.effects_without(sets, fill)))
+
+        return self._of_each(batch, of_sets)
+
+    def _effects(self, comparison: _Comparison, fill: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the words of the items of a sentence, the effects (items, heads, measures), and the importance."""
+        importance = torch.zeros(len(self.heads), dtype=torch.float64)
+        if not len(comparison.word):  # nothing is predicted, so that no head matters
+            return comparison.word, torch.zeros(0, len(self.heads), len(self.measures)), importance
         effects = []
-        for heads in sets:
-            changed = comparison.of_items(comparison.switch.without(heads, fill)[None])
-            effects.append(comparison.effects(plain, changed).cpu())
-        return torch.cat(effects)
-
-    def _comparison(self, batch: SharedBatch) -> _Comparison:
-        if self.lm is None:
-            return _final_vectors(batch)
-        return _next_words(batch, self.lm) if self.causal else _masked_pieces(batch, self.lm, self.seed)
-
-    def _without(self, switch: HeadSwitch, fill: Tensor | None) -> Iterator[Tensor]:
-        """Yield what the model gives, first without any change, then without each of a few heads of one layer."""
-        at_once = max(1, COMPONENTS_AT_ONCE // switch.plain.numel() - 1)  # beside a copy in which none is off
         for layer, group in itertools.groupby(self.heads, key=lambda head: head[0]):
-            heads = [head for _, head in group]
-            for start in range(0, len(heads), at_once):
-                switched_off = heads[start : start + at_once]
-                outputs = switch.run(layer, [None, *switched_off], None if fill is None else fill[layer])
-                switch.check_plain(outputs[0], layer)
-                yield outputs
+            effects += comparison.effects_without([[head] for head in group], fill, layer)
+        if comparison.loss is not None:
+            layers, heads = torch.tensor(self.heads).T
+            importance = comparison.switch.products(comparison.loss)[0, layers, heads].double().cpu()
+        return comparison.word, torch.cat(effects).transpose(0, 1), importance
+
+    def _of_each(self, batch: SharedBatch, of_sentence: Callable[[_Comparison, Tensor | None], T]) -> list[T]:
+        """Return what a function makes of the comparison in each sentence, and of what a head gives that is off."""
+        encoder, fill = batch.encoder, None if self.means is None else self.means.of(batch.encoder)
+        model = encoder.model if self.lm is None else self.lm.to(encoder.device).eval()
+        HeadSwitch(encoder, batch.pieces[:1], model).check_place()  # in the longest sentence
+        return each_alone(batch, model, lambda alone, model: of_sentence(self._comparison(alone, model), fill))
+
+    def _comparison(self, alone: SharedBatch, model: Any) -> _Comparison:
+        if self.lm is None:
+            return _final_vectors(alone, model)
+        return _next_words(alone, model) if self.causal else _masked_pieces(alone, model, self.seed)
 
 
 @dataclass(frozen=True, eq=False)
 class _Comparison:
-    """How a model is compared with itself without heads. An item is a word, a masked piece or a next word."""
+    """How a model is compared with itself without heads in one sentence. An item is a word or a masked piece."""
 
     switch: HeadSwitch
-    sentence: Int[Tensor, " items"]
-    word: Int[Tensor, " items"]
-    of_items: Callable[[Tensor], Tensor]  # from outputs (runs, batch, n, …) to what is compared (runs, items, …)
+    word: Int[Tensor, " items"]  # the index of the word of each item
+    of_items: Callable[[Tensor], Tensor]  # from outputs (runs, n, …) to what is compared (runs, items, …)
     effects: Callable[[Tensor, Tensor], Tensor]  # from that without and with a change to (runs, items, measures)
-    losses: Callable[[Tensor], Tensor] | None = None  # from logits to the mean −log p of each sentence
+    loss: Callable[[Tensor], Tensor] | None = None  # from logits (1, n, …) to the mean −log p, shape (1)
+
+    def effects_without(
+        self, sets: Sequence[Sequence[Head]], fill: Tensor | None, layer: int = 0
+    ) -> Iterator[Float[Tensor, "runs items measures"]]:
+        """Yield the effects of switching off sets of heads, all of them in a ``layer`` or above, a few at a time."""
+        # Each time, there is a copy in which none is off. Products of a single run would be rounded in another way.
+        at_once = max(1, COMPONENTS_AT_ONCE // max(1, self.switch.plain.numel()) - 1)
+        for start in range(0, len(sets), at_once):
+            outputs = self.switch.run(layer, [(), *sets[start : start + at_once]], fill)
+            self.switch.check_plain(outputs[0], layer)
+            compared = self.of_items(outputs[:, 0])  # of the one sentence
+            yield self.effects(compared[:1], compared[1:]).cpu()
 
 
-def _final_vectors(batch: SharedBatch) -> _Comparison:
-    """Compare the final vectors of words."""
-    switch = HeadSwitch(batch.encoder, batch.pieces)
-    n_pieces = switch.mask.shape[1]
-    merger = WordMerger(batch.pieces, n_pieces, dtype=torch.float64, device=switch.mask.device)
-    places = []
-    for row, pieces in enumerate(batch.pieces):
-        positions = [position for position, is_special in enumerate(pieces.special) if not is_special]
-        places += [(row, position, word) for word, position in enumerate(positions)]
-    sentence, position, word = _columns(places)
-
-    def vectors_of_words(outputs: Tensor) -> Tensor:
-        # Some models give NaN on padding, and 0 · NaN is NaN.
-        inside = outputs.masked_fill(~switch.mask[..., None], 0).double()
-        return torch.matmul(merger.mean_matrix.squeeze(1), inside)[:, sentence, position]  # means over pieces
+def _final_vectors(alone: SharedBatch, model: Any) -> _Comparison:
+    """Compare the final vectors of the words of a sentence."""
+    (pieces,) = alone.pieces
+    switch = HeadSwitch(alone.encoder, alone.pieces, model)
+    merger = WordMerger(alone.pieces, len(pieces), dtype=torch.float64, device=switch.mask.device)
+    means = merger.mean_matrix[0, 0, [not is_special for is_special in pieces.special]]  # (words, n)
 
     def effects(plain: Tensor, changed: Tensor) -> Tensor:
         # Half the squared distance of unit vectors is 1 − cos, of which rounding would leave hardly a digit.
@@ -191,73 +204,47 @@ def _final_vectors(batch: SharedBatch) -> _Comparison:
         l2 = (changed - plain).norm(dim=-1) / plain.norm(dim=-1)
         return torch.stack([cosine, l2], dim=-1)
 
-    return _Comparison(switch, sentence, word, vectors_of_words, effects)
+    return _Comparison(switch, torch.arange(len(means)), lambda outputs: torch.matmul(means, outputs.double()), effects)
 
 
-def _masked_pieces(batch: SharedBatch, masked_lm: Any, seed: int) -> _Comparison:
-    """Compare −log p of masked pieces."""
-    encoder = batch.encoder
-    masked = mask_batch(batch, MASK_RATE, seed)  # the pieces of each input, and which of them are masked
-    switch = HeadSwitch(encoder, [pieces for pieces, _ in masked], masked_lm.to(encoder.device).eval())
-    places = [
-        (row, piece, batch.pieces[row].word_of[piece])
-        for row, (_, masked_pieces) in enumerate(masked)
-        for piece in masked_pieces
-    ]
-    sentence, piece, word = _columns(places)
-    target = encoder.pad(batch.pieces)[0][sentence, piece]  # the ids of the pieces
+def _masked_pieces(alone: SharedBatch, masked_lm: Any, seed: int) -> _Comparison:
+    """Compare −log p of the masked pieces of a sentence."""
+    (pieces,) = alone.pieces
+    ((masked, at),) = mask_batch(alone, MASK_RATE, seed)  # the pieces, and which of them are masked
+    switch = HeadSwitch(alone.encoder, [masked], masked_lm)
+    targets = torch.tensor([pieces.ids[piece] for piece in at], dtype=torch.long, device=switch.mask.device)
 
     def surprise(logits: Tensor) -> Tensor:
-        return functional.cross_entropy(logits[sentence, piece].double(), target, reduction="none")
+        return functional.cross_entropy(logits[at].double(), targets, reduction="none")
 
-    return _of_surprise(switch, sentence, word, surprise)
+    return _of_surprise(switch, torch.tensor([pieces.word_of[piece] for piece in at], dtype=torch.long), surprise)
 
 
-def _next_words(batch: SharedBatch, causal_lm: Any) -> _Comparison:
-    """Compare −log p of each word after what precedes it."""
-    encoder = batch.encoder
-    switch = HeadSwitch(encoder, batch.pieces, causal_lm.to(encoder.device).eval())
+def _next_words(alone: SharedBatch, causal_lm: Any) -> _Comparison:
+    """Compare −log p of each word of a sentence after what precedes it."""
+    (pieces,) = alone.pieces
+    switch = HeadSwitch(alone.encoder, alone.pieces, causal_lm)
     # Nothing predicts the first piece of an input.
-    places = [
-        (row, piece, word)
-        for row, pieces in enumerate(batch.pieces)
-        for piece, word in enumerate(pieces.word_of)
-        if piece and word >= 0
-    ]
-    row, piece, word = _columns(places)
+    at = [piece for piece, word in enumerate(pieces.word_of) if piece and word >= 0]
     # A word is predicted piece by piece, and −log p of the word is the sum.
-    words, word_of_piece = torch.unique(torch.stack([row, word]), dim=1, return_inverse=True)
-    target = encoder.pad(batch.pieces)[0][row, piece]  # the ids of the pieces
+    of_pieces = torch.tensor([pieces.word_of[piece] for piece in at], dtype=torch.long)
+    words, word_of_piece = torch.unique(of_pieces, return_inverse=True)
+    targets = torch.tensor([pieces.ids[piece] for piece in at], dtype=torch.long, device=switch.mask.device)
 
     def surprise(logits: Tensor) -> Tensor:
-        of_pieces = functional.cross_entropy(logits[row, piece - 1].double(), target, reduction="none")
-        return of_pieces.new_zeros(words.shape[1]).index_add(0, word_of_piece.to(of_pieces.device), of_pieces)
+        values = functional.cross_entropy(logits[[piece - 1 for piece in at]].double(), targets, reduction="none")
+        values = values.cpu()  # a GPU may add up in another order each time
+        return values.new_zeros(len(words)).index_add(0, word_of_piece, values)
 
-    return _of_surprise(switch, words[0], words[1], surprise)
-
-
-def _columns(places: Sequence[tuple[int, int, int]]) -> Tensor:
-    """Return the rows of a batch, the positions or pieces in them, and the words, each as a column of all places."""
-    return torch.tensor(places, dtype=torch.long).view(-1, 3).T  # a batch of inputs of one piece has no next words
+    return _of_surprise(switch, words, surprise)
 
 
-def _of_surprise(
-    switch: HeadSwitch, sentence: Tensor, word: Tensor, surprise: Callable[[Tensor], Tensor]
-) -> _Comparison:
-    """Compare −log p, which ``surprise`` computes of each item from logits."""
-    n_sentences = len(switch.mask)
-
-    def mean_losses(logits: Tensor) -> Tensor:
-        values = surprise(logits)
-        n_items = torch.bincount(sentence, minlength=n_sentences).clamp(min=1)  # a sentence without items has loss 0
-        sums = values.new_zeros(n_sentences).index_add(0, sentence.to(values.device), values)
-        return sums / n_items.to(values.device)
-
+def _of_surprise(switch: HeadSwitch, word: Tensor, surprise: Callable[[Tensor], Tensor]) -> _Comparison:
+    """Compare −log p, which ``surprise`` computes of each item from the logits of a sentence."""
     return _Comparison(
         switch,
-        sentence,
         word,
         lambda outputs: torch.stack([surprise(logits) for logits in outputs]),
         lambda plain, changed: (changed - plain)[..., None],
-        mean_losses,
+        lambda logits: surprise(logits[0]).mean(0, keepdim=True),
     )

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ...corpora_loaders import Sentence
 from ...extractors import SharedBatch
-from ...extractors.replaceable.heads_off import HeadSwitch
+from ...extractors.replaceable.heads_off import Head, HeadSwitch
 from ...extractors.tokens.pieces import Pieces
 from ...reports.explorer.data import Predicted
 from ...reports.format import head_name
@@ -27,7 +27,6 @@ from ..dependency.tables import TOTALS
 from ..shared.input_sample import InputSample
 from .counting import Values
 from .effects import COMPONENTS_AT_ONCE, AblationMaker
-from .pruning import Head
 
 PREDICTED = "predictions "
 """The beginning of the names under which predictions are stored."""
@@ -139,7 +138,7 @@ class PredictionMaker:
         fill = None if self.maker.means is None else self.maker.means.of(batch.encoder)
         yield switch.plain
         for layer, group in itertools.groupby(self.heads, key=lambda head: head[0]):
-            yield from switch.run(layer, [head for _, head in group], None if fill is None else fill[layer])
+            yield from switch.run(layer, [[head] for head in group], fill)
 
     def _prediction(
         self, logits: Tensor, places: Places, batch: SharedBatch

@@ -11,29 +11,28 @@ import torch
 from torch import Tensor
 
 from ...extractors import SharedBatch
+from ...extractors.replaceable.heads_off import Head
 from ..contract import Reader
+from ..shared.exact_sums import added, floating
 from .counting import Values
 from .effects import AblationMaker
 
 STEPS, SEEDS = 10, 10
 """The number of shares of heads that are removed, from 0 % on, and the number of random orders."""
 
-Head = tuple[int, int]
-
 
 @dataclass(frozen=True)
 class PruningMaker:
-    """Makes the sums of the effects of removing several heads, one row for each set of heads."""
+    """Makes the sums of the effects of removing several heads in each sentence, one row for each set of heads."""
 
     reads_weights: ClassVar[bool] = False
 
     sets: tuple[tuple[Head, ...], ...]
     maker: AblationMaker
 
-    def of(self, batch: SharedBatch) -> tuple[Tensor, int]:
-        """Return the sums of the effects, shape (sets, measures), and the number of words or masked pieces."""
-        values = self.maker.several(batch, self.sets)
-        return values.sum(1), values.shape[1]
+    def of(self, batch: SharedBatch) -> list[tuple[Tensor, int]]:
+        """Return for each sentence the sums of the effects (sets, measures), and how many words or masked pieces."""
+        return [(values.double().sum(1), values.shape[1]) for values in self.maker.several(batch, self.sets)]
 
 
 def orders(
@@ -69,10 +68,11 @@ def pruned(
     removals = [(order, draw, n_heads) for order, draw in by_order for n_heads in steps(len(maker.heads))]
     sets = [tuple(by_order[order, draw][:n_heads]) for order, draw, n_heads in removals]
     unique = tuple(dict.fromkeys(sets))  # the set of no head, for example, begins every order
-    sums, total = torch.zeros(len(unique), len(maker.measures), dtype=torch.float64), 0
-    for sums_of_batch, n_items in read(inputs, PruningMaker(unique, maker)):
-        sums, total = sums + sums_of_batch, total + n_items
-    means = dict(zip(unique, (sums / max(total, 1)).tolist(), strict=True))
+    sums, total = torch.zeros(len(unique), len(maker.measures), dtype=torch.int64), 0  # in fixed point
+    for sums_of_batch in read(inputs, PruningMaker(unique, maker)):
+        for sums_of_sentence, n_items in sums_of_batch:
+            sums, total = added(sums, sums_of_sentence[None]), total + n_items
+    means = dict(zip(unique, (floating(sums) / max(total, 1)).tolist(), strict=True))
     return [
         {"order": order, "seed": draw, "heads": n_heads, "effect": measure, "value": value, "total": total}
         for (order, draw, n_heads), heads in zip(removals, sets, strict=True)

@@ -27,15 +27,19 @@ from ..tokens.pieces import Pieces
 
 _STILL_WORKS = "analyses that switch no head off work"
 
+Head = tuple[int, int]
+"""The layer and the head, both from 0."""
+
 
 class HeadSwitch:
-    """Runs a model on one padded batch, from any layer on, with what the heads of this layer give replaced."""
+    """Runs a model on one padded batch, from any layer on, with what some heads give replaced."""
 
     # `model` is the encoder's own model, or the same with a head for predictions on top. `outputs` are what the heads
     # of each layer give without any change, shape (batch, n, inner), and `plain` is what the model gives.
 
     def __init__(self, encoder: Encoder, pieces: Sequence[Pieces], model: Any = None) -> None:
         self._model = encoder.model if model is None else model
+        self._encoder, self._pieces = encoder, pieces
         self._label, self._n_heads = encoder.label, encoder.n_heads
         self._ids, self.mask = encoder.pad(pieces)
         self._segments = encoder.segment_ids(pieces)
@@ -49,25 +53,28 @@ class HeadSwitch:
         with torch.inference_mode(), self._layers, projections:
             self.plain = self._run_model(lambda _, outputs: outputs)  # without any change
         self.outputs: list[Float[Tensor, "batch n inner"]] = projections.inputs  # the projections read what heads give
-        self._check(encoder, pieces)
 
     def run(
-        self, layer: int, heads: Sequence[int | None], fill: Float[Tensor, "heads inner"] | None = None
-    ) -> Float[Tensor, "heads_off batch n dim"]:
-        """Return what the model gives without each of some heads of a layer, from 0; None stands for all heads.
+        self, layer: int, heads_off: Sequence[Collection[Head]], fill: Float[Tensor, "layers heads inner"] | None = None
+    ) -> Float[Tensor, "runs batch n dim"]:
+        """Return what the model gives in several runs, without other heads in each of them.
 
-        A head gives the vector that ``fill`` has for it at every position, or zeros. As a head changes nothing below
-        its layer, the pass begins there, with the vectors that an earlier pass has left.
+        A head gives the vector that ``fill`` has for it at every position, or zeros. As heads change nothing below
+        their layer, the pass begins at a ``layer``, from 0, with the vectors that an earlier pass has left. No head
+        that is off may be below it.
         """
-        k, batch = len(heads), len(self._ids)
+        k, batch = len(heads_off), len(self._ids)
+        of_layers: dict[int, list[tuple[int, int]]] = {}  # which run is without which head of a layer
+        for repetition, heads in enumerate(heads_off):
+            for of_layer, head in heads:
+                of_layers.setdefault(of_layer, []).append((repetition, head))
 
         def change(call: int, outputs: Tensor) -> Tensor:
-            if call > 0:  # the layers above
+            if layer + call not in of_layers:
                 return outputs
             by_head = outputs.clone().view(k, batch, outputs.shape[1], self._n_heads, -1)
-            for repetition, head in enumerate(heads):
-                if head is not None:
-                    by_head[repetition, :, :, head] = 0 if fill is None else fill[head].to(by_head)
+            for repetition, head in of_layers[layer + call]:
+                by_head[repetition, :, :, head] = 0 if fill is None else fill[layer + call, head].to(by_head)
             return by_head.view_as(outputs)
 
         hidden = self._layers.inputs[layer].repeat(k, 1, 1)
@@ -75,20 +82,18 @@ class HeadSwitch:
             result = self._run_model(change, k)
         return result.view(k, batch, *result.shape[1:])
 
-    def without(
-        self, heads: Collection[tuple[int, int]], fill: Float[Tensor, "layers heads inner"] | None = None
-    ) -> Float[Tensor, "batch n dim"]:
-        """Return what the model gives without all of these heads, given by layer and head from 0, at once."""
-
-        def change(layer: int, outputs: Tensor) -> Tensor:
-            by_head = outputs.clone().view(*outputs.shape[:2], self._n_heads, -1)
-            for head_layer, head in heads:
-                if head_layer == layer:
-                    by_head[:, :, head] = 0 if fill is None else fill[layer, head].to(by_head)
-            return by_head.view_as(outputs)
-
-        with torch.inference_mode():
-            return self._run_model(change)
+    def check_place(self) -> None:
+        """Raise `ModelError` unless the outputs of heads are what is recomputed from weights and attention."""
+        layers = list(self._encoder.forward(self._pieces, hidden_states=True).layers())
+        if not len(layers) == len(self.outputs) == len(self._layers.inputs):
+            calls = f"its output projections are called {len(self.outputs)} times"
+            raise ModelError(f"{self._label}: {calls}; {_STILL_WORKS}")
+        for number, (layer, outputs) in enumerate(zip(layers, self.outputs, strict=True), start=1):
+            expected = layer.context.flatten(-2)
+            where = f"{self._label}, layer {number}: what goes into the output projection"
+            if outputs.shape != expected.shape:
+                raise ModelError(f"{where} does not consist of what its heads give; {_STILL_WORKS}")
+            compare(expected[self.mask], outputs[self.mask], where, _STILL_WORKS)
 
     def check_plain(self, unchanged: Float[Tensor, "batch n dim"], layer: int) -> None:
         """Raise `ModelError` unless a pass from a layer on without any change gave what the whole model gives."""
@@ -131,16 +136,3 @@ class HeadSwitch:
                 )
             result: Tensor = self._model(input_ids=ids, attention_mask=mask, return_dict=True, **segments)[0]
         return result
-
-    def _check(self, encoder: Encoder, pieces: Sequence[Pieces]) -> None:
-        """Raise `ModelError` unless the outputs of heads are what is recomputed from weights and attention."""
-        layers = list(encoder.forward(pieces, hidden_states=True).layers())
-        if not len(layers) == len(self.outputs) == len(self._layers.inputs):
-            calls = f"its output projections are called {len(self.outputs)} times"
-            raise ModelError(f"{self._label}: {calls}; {_STILL_WORKS}")
-        for number, (layer, outputs) in enumerate(zip(layers, self.outputs, strict=True), start=1):
-            expected = layer.context.flatten(-2)
-            where = f"{self._label}, layer {number}: what goes into the output projection"
-            if outputs.shape != expected.shape:
-                raise ModelError(f"{where} does not consist of what its heads give; {_STILL_WORKS}")
-            compare(expected[self.mask], outputs[self.mask], where, _STILL_WORKS)
