@@ -49,6 +49,7 @@ from .replaceable.attention_model import Attend as Attend
 from .replaceable.attention_model import AttentionModel as AttentionModel
 from .replaceable.attention_model import LinearAttentionModel as LinearAttentionModel
 from .replaceable.attention_model import Special as Special
+from .replaceable.attention_model import TanhAttentionModel as TanhAttentionModel
 from .replaceable.attention_model import TextState as TextState
 from .replaceable.attention_model import Words as Words
 from .replaceable.attention_model import WordsWithQuery as WordsWithQuery

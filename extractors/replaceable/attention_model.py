@@ -194,6 +194,28 @@ class LinearAttentionModel(AttentionModel, Protocol):
         ...
 
 
+@runtime_checkable
+class TanhAttentionModel(AttentionModel, Protocol):
+    """An attention model with one hidden layer of tanh between its one row of attention and its logits.
+
+    The logits are bias + weights^T tanh(Σ_t α_t · units_t) for attention that sums to 1.
+
+    Example:
+        >>> from attentionology.extractors import TanhAttentionModel, WordsWithQuery
+        >>> from attentionology.probes.classifiers import QueryClassifier
+        >>> texts = [WordsWithQuery(("a", "b"), ("who",)), WordsWithQuery(("b",), ("what",))]
+        >>> classifier = QueryClassifier("average", dimensions=8).fit(texts * 20, ["1", "0"] * 20)
+        >>> isinstance(classifier, TanhAttentionModel)
+        True
+    """
+
+    def hidden_units(
+        self, state: TextState
+    ) -> tuple[Float[Tensor, "batch n units"], Float[Tensor, "units classes"], Float[Tensor, " classes"]]:
+        """Return the hidden units before tanh with full attention to each word, and the weights and bias of logits."""
+        ...
+
+
 Attend = Callable[[TextState], Float[Tensor, "batch rows n"]]
 """A function that gives attention in place of the model's own."""
 

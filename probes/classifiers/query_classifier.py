@@ -5,8 +5,8 @@ looks for is the query: with h_i the states of the text and q the state with whi
 φ(h_i, q) = v · tanh(W₁ h_i + W₂ q) or h_i · q / √m, and α is the softmax of φ over the words of the text.
 
 The paper does not say how the context h_α = Σ α_i h_i and the query become logits. Here they are
-W_o tanh(W_p h_α + W_q q) plus a bias. They are not linear in α, so what is exact for a linear decoder, such as the
-strongest adversary, is not computed for this model.
+W_o tanh(W_p h_α + W_q q) plus a bias. They are not linear in α, so what can be computed exactly for a linear decoder
+and two classes, the strongest adversary, can only be bounded for this model.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class QueryStates(WordStates):
 class QueryClassifier(AttentionClassifier):
     """A classifier of texts with queries that reads a weighted mean of the words of the text, given the query.
 
-    It is an `attentionology.extractors.AttentionModel` without dropout. The arguments and attributes are those of
+    It is an `attentionology.extractors.TanhAttentionModel` without dropout. The arguments and attributes are those of
     `AttentionClassifier`; every text is an `attentionology.extractors.WordsWithQuery`.
 
     Example:
@@ -121,3 +121,11 @@ class QueryClassifier(AttentionClassifier):
         context = alpha[:, :, 0] @ state.attended
         both = self.from_text(context) + self.from_query(state.query)[:, None]
         return self._all_classes(self.decoder(both.tanh()))
+
+    def hidden_units(
+        self, state: TextState
+    ) -> tuple[Float[Tensor, "batch n units"], Float[Tensor, "units classes"], Float[Tensor, " classes"]]:
+        """Return the hidden units before tanh with full attention to each word, and the weights and bias of logits."""
+        state = state_of(state, QueryStates)
+        units = self.from_text(state.attended) + self.from_query(state.query)[:, None]
+        return units, self._all_classes(self.decoder.weight.T), self._all_classes(self.decoder.bias)

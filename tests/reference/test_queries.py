@@ -19,7 +19,14 @@ from attentionology import explain, load_encoder, load_labelled
 from attentionology.analyses import ClassifierOptions, ClassifierTrainingOptions, TextOptions
 from attentionology.analyses.explanation.tests.correlation import tau_figure
 from attentionology.corpora_loaders import CorpusError
-from attentionology.extractors import TransformerAttention, WordsWithQuery, drop, probabilities
+from attentionology.extractors import (
+    LinearAttentionModel,
+    TanhAttentionModel,
+    TransformerAttention,
+    WordsWithQuery,
+    drop,
+    probabilities,
+)
 from attentionology.extractors.tokens.tokenizer import needs_space
 from attentionology.probes.classifiers import PUBLISHED, AttentionClassifier, QueryClassifier, Vocabulary
 from tests import tiny
@@ -192,6 +199,22 @@ def test_the_classifier_computes_its_formulas(encoder, attention):
             for k in range(2):
                 given = other[row, k, 0, : len(text)].double().numpy()
                 np.testing.assert_allclose(changed[row, k], naive_probabilities(model, text, given)[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("classes", [("a", "b", "c"), ("a", "b")])
+def test_hidden_units_of_single_words_give_the_logits_of_any_attention(classes):
+    """The units are those before tanh, so that they are mixed as the words are."""
+    pairs = random_pairs(9)
+    model = QueryClassifier("average", dimensions=6, size=6).build(Vocabulary.of(pairs), classes).double()
+    assert isinstance(model, TanhAttentionModel)
+    assert not isinstance(model, LinearAttentionModel)
+    state = model.encode(pairs)
+    units, weights, bias = model.hidden_units(state)
+    alpha = torch.rand(len(pairs), 3, 1, state.alpha.shape[-1], dtype=torch.float64) * state.mask[:, None, None]
+    alpha /= alpha.sum(-1, keepdim=True)
+    logits = (alpha[:, :, 0] @ units).tanh() @ weights + bias
+    assert logits.shape[-1] == len(classes)
+    torch.testing.assert_close(model.decode(state, alpha), logits)
 
 
 def test_the_last_state_of_a_cnn_is_its_largest_values():
