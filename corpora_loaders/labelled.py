@@ -272,6 +272,8 @@ def _texts_of(source: LabelledFile, name: str, seen: _Seen) -> Iterator[_Read]:
             seen.documents.append(location)
         if not label.strip():
             raise source.fault("the label is empty", line)
+        if "\0" in label:
+            raise source.fault("the label has a NUL character, which is not text", line)
         if label.startswith("\ufeff"):
             raise source.fault("there is a byte-order mark before the label; were files concatenated?", line)
         if query is not None and label == UNDECIDED:

@@ -38,8 +38,9 @@ class Sentence:
         lines: the line of each word.
 
     Raises:
-        CorpusError: a column has neither one value per word nor none, or a head is neither 0 nor the number of another
-            word. The message names the word.
+        CorpusError: a column has neither one value per word nor none, a head is neither 0 nor the number of another
+            word, a relation, a tag or the id of the document has a NUL character, or the text has half of a surrogate
+            pair. The message names the word of a head.
         TypeError: a word is not a string, a head is neither a whole number nor None, or a string is given where a
             sequence of them is expected.
 
@@ -84,6 +85,13 @@ class Sentence:
                 raise TypeError(f"expected one value per word as {column}, not the string {values!r:.80}")
             if len(values) not in (0, len(self.words)):
                 raise self._fault(f"there are {len(self.words)} words but {len(values)} {column}")
+        names = "".join(map(str, (self.document, *self.relations, *self.tags)))
+        if "\0" in names:  # arrays of numpy would drop it at the end of a name
+            raise self._fault("a relation, a tag or the document has a NUL character, which is not text")
+        try:
+            "".join(map(str, (names, self.id, self.text, *self.words))).encode()
+        except UnicodeEncodeError:  # no file could hold it
+            raise self._fault("the text contains half of a surrogate pair, which is not a character") from None
         # Each head is checked by itself; longer cycles are found where a tree is read or climbed.
         for number, head in enumerate(self.heads, start=1):
             if head is None:
@@ -133,8 +141,6 @@ class Sentence:
         """
         if not isinstance(text, str):
             raise TypeError(f"expected the text as a string, not as {type(text).__name__}")
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            raise CorpusError("the text contains half of a surrogate pair, which is not a character", sentence=id)
         words = split_words(text)
         if not words:
             raise CorpusError("expected a text with a word in it, found only white space", sentence=id)

@@ -204,6 +204,7 @@ DEEP = "[" * 100_000
         ("a.json", '[\n{"text":"x"}]', "1: expected a JSON object on every line: Expecting value"),
         ("a.jsonl", "[1, 2]", r"1: expected a JSON object on every line, found \[1, 2\]"),
         ("a.jsonl", '{"text":"\\ud800","label":1}', "1: expected a JSON object on every .*surrogates not allowed"),
+        ("a.jsonl", '{"text":"x","label":"a\\u0000"}', "1: the label has a NUL character"),
         ("a.jsonl", '{"text":1,"label":1}', "1: 'text' must be a string or a list of strings, not 1"),
         ("a.jsonl", '{"text":"x","label":1.0}', "1: 'label' must be a string, whole number or boolean, not 1.0"),
         ("a.jsonl", '{"text":"x","label":""}', "1: the label is empty"),

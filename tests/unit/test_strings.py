@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import attentionology
 from attentionology import Sentence, Treebank, extract, load_text, load_treebank
-from attentionology.corpora_loaders import CorpusError
+from attentionology.corpora_loaders import CorpusError, read_conllu
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.corpora_loaders.words import split_words
 from attentionology.extractors import Window
@@ -143,7 +143,7 @@ def test_a_sentence_of_running_text():
             (text, CorpusError, "sentence 'x': expected a text with a word in it, found only white space")
             for text in ("", " ", "\n\t\u00a0", "\u200b\ufeff")
         ),
-        ("a \ud83d b", CorpusError, "surrogate"),
+        ("a \ud83d b", CorpusError, "sentence 'x': the text contains half of a surrogate pair"),
         (None, TypeError, "a string, not as NoneType"),
         (["a", "list"], TypeError, "a string, not as list"),
     ],
@@ -151,6 +151,31 @@ def test_a_sentence_of_running_text():
 def test_what_is_no_text_with_words_is_refused(text, error, message):
     with pytest.raises(error, match=message):
         Sentence.from_text(text, id="x")
+
+
+@pytest.mark.parametrize(
+    ("column", "name", "message"),
+    [
+        *((column, "b\0", "NUL") for column in ("relations", "tags", "document")),
+        *((column, "\udcff", "surrogate") for column in ("id", "words", "relations", "tags", "document")),
+    ],
+    ids=ascii,
+)
+def test_no_column_has_what_is_no_character(column, name, message):
+    columns = {"id": "x", "words": ("a", "b"), "relations": ("root", "obj"), "tags": ("VERB", "NOUN"), "document": "d"}
+    Sentence(**columns)  # type: ignore[arg-type]
+    columns[column] = ("a", name) if isinstance(columns[column], tuple) else name
+    with pytest.raises(CorpusError, match=message):
+        Sentence(**columns)  # type: ignore[arg-type]
+
+
+def test_a_treebank_with_a_nul_names_the_sentence(write):
+    rows = [f"{n}\tw{n}\t_\tNOUN\t_\t_\t{n - 1}\t{relation}\t_\t_" for n, relation in ((1, "root"), (2, "obj\0"))]
+    file = write("# sent_id = s1\n" + "\n".join(rows) + "\n\n")
+    with pytest.raises(
+        CorpusError, match=r"file\.conllu:1: sentence 's1': a relation, a tag or the document has a NUL"
+    ):
+        list(read_conllu(file))
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "xlm-roberta"])
