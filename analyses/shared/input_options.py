@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import arg
 
+from ...storage.characters import file_name
 from ..contract import OptionError, OptionGroup, OptionSet
 from .builtin import DEMO, SAMPLE, check_revision, load_encoder
 from .numbers import OptionalCount, OptionalNumber
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def default_folder(model: str, corpus: Sequence[str], prefix: str = "") -> Path:
     """The results folder unless ``--out`` is given: ``runs/MODEL-CORPUS``, with the prefix of a command."""
     names = [model.rstrip("/").rsplit("/", 1)[-1], *(Path(c).name.split(".", 1)[0] for c in corpus[:1])]
-    return Path("runs") / (prefix + re.sub(r"[^\w.-]+", "_", "-".join(names)))
+    return Path("runs") / (prefix + "-".join(file_name(name, 70) for name in names))
 
 
 def paths_read(*values: str | Path | Sequence[str] | None) -> list[Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +19,7 @@ from ...analyses.survey.matrices import short_names
 from ...analyses.survey.training import LayerAccuracies, layer_accuracies
 from ...analyses.survey.transfer import KeptCounts, averaged, kept_counts
 from ...reports.run_folder import EVERY_RUN
+from ...storage.characters import file_name
 from ..corpus import CorpusOptions
 from ..execution import execute
 from ..preparing import Job
@@ -57,7 +57,7 @@ class CellReports:
         name = self.names[job.groups[ModelOptions], treebank]
         kinds = [part.kind or "" for part in run.parts]
         if len(kinds) < len(self.plan.options.grid.maps):
-            name = _plain("-".join([name, *kinds]))
+            name = file_name("-".join([name, *kinds]), 250)
         folder, final_folder = self.folder / FOLDER / name, self.out / FOLDER / name
         folder.mkdir(parents=True)
         options = {"out": str(final_folder), **run.record["options"]}
@@ -72,7 +72,7 @@ class CellReports:
         names: dict[tuple[ModelOptions, str], str] = {}
         for model, options in models.items():
             for treebank, path in treebanks.items():
-                name = plain = _plain(f"{short_models[model]}-{short_treebanks[treebank]}")
+                name = plain = file_name(f"{short_models[model]}-{short_treebanks[treebank]}")
                 number = len(names) + 1
                 while name in names.values():  # taken, such as by a/b if this is a_b
                     name, number = f"{plain}-{number}", number + 1
@@ -109,8 +109,3 @@ def run_cell(job: Job, *, transferred: bool, by_layer: bool, reports: CellReport
                 min_count = job.groups[CountOptions].min_count
                 layers[kind] = layer_accuracies(rows_in_means, (subsets, replicates), min_count)
     return CellRun(best, families, run.record, kept, layers, dict.fromkeys(best, page) if page else {})
-
-
-def _plain(name: str) -> str:
-    """Return a name that a folder can have."""
-    return re.sub(r"[^\w.-]+", "_", name)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from torch import Tensor
 from ...corpora_loaders import Sentence
 from ...reports.progress import progress_bar, showing
 from ...storage.cache_log import CacheLog
+from ...storage.characters import file_name
 from ...storage.durable import StorageError, delete, free_space, locked, size, sweep, write_durably
 from ...storage.sealed import DamagedError, check, read_json, write_json
 from ...storage.tensors import write_tensors
@@ -290,6 +290,5 @@ def _store_key(
     }
     description = json.dumps(made_of, sort_keys=True, default=str)
     digest = hashlib.sha256(description.encode()).hexdigest()[:16]
-    model = re.sub(r"[^\w.-]+", "_", encoder.name.rsplit("/", 1)[-1])
-    kind = re.sub(r"[^\w.-]+", "_", options["kind"])
+    model, kind = (file_name(name, 100) for name in (encoder.name.rsplit("/", 1)[-1], options["kind"]))
     return f"{model}-{kind}-{digest}", json.loads(description)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from attentionology.analyses.shared.input_options import default_folder
 from attentionology.reports.columns import TableColumn
 from attentionology.reports.drawing import panel, save, series_label, styled
 from attentionology.reports.table import ShownTable
@@ -115,3 +117,9 @@ def test_figures_are_xml_that_has_the_names(tmp_path):
     words = "\n".join(root.itertext()).split("\n")
     for name in NAMES:
         assert sum(word.strip() == in_document(name) for word in words) >= 3, name
+
+
+def test_default_folders_have_names_that_every_system_takes():
+    long = default_folder("models/" + "m" * 300, ("x" * 300 + ".conllu",), "probe-")
+    assert long.name == f"probe-{'m' * 70}-{'x' * 70}"
+    assert default_folder("org/a b", ("c{x}.conllu.gz",)) == Path("runs/a_b-c_x_")
