@@ -58,6 +58,10 @@ class AlignJob(Job):
         baselines = [name_and_file.partition("=")[2] for name_and_file in files.baseline]
         return paths_read(self.model.model, files.source, files.target, files.gold, baselines, loaded)
 
+    def paths_written(self) -> list[Path]:
+        """Return the file for links, if there is one."""
+        return paths_read(self.groups[LinkOptions].write)
+
     def check(self, corpus: Corpus | None = None) -> None:
         """Validate the options, as `Job.check` says. The sample has gold links of its own."""
         super().check(corpus)
@@ -101,7 +105,7 @@ class AlignJob(Job):
         merge = self.groups[AlignmentOptions].merge
         with stages("write links"):
             links = chosen_links(prepared.setting.corpus, run[Alignment.name].chosen, merge, read)
-            write_links(write, links)
+            write_links(write, links, overwrite=True)  # it has been checked before the sentence pairs were read
 
 
 def align(

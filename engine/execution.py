@@ -19,6 +19,7 @@ from ..extractors import ExtractionLog
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
+from ..storage.paths import check_file
 from .corpus import title_of_files
 from .executors import ShareCounts, count_missing, count_passes
 from .parts import PartCounter, check_folder
@@ -43,7 +44,8 @@ def execute(
 ) -> Run:
     """Run all analyses of a job, show the results, and write the report."""
     part_options, shown = part_options or PartOptions(), dict(shown_options or {})
-    corpus = check_job(job, part_options, model, corpus)
+    corpus = check_job(job, part_options, model, corpus, out)
+    check_written(job, out, corpus, overwrite=overwrite)
     if out is None:
         return _run(job, part_options, model, corpus, command, shown, show)
     with RunFolder(out, overwrite=overwrite, reads=job.paths_read(corpus)) as folder:
@@ -68,7 +70,9 @@ def count_share(
     return ShareCounts(len(numbers), in_folder, len(counter.parts), tuple(counter.cache_log.warnings()))
 
 
-def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, corpus: Corpus | None) -> Corpus | None:
+def check_job(
+    job: Job, part_options: PartOptions, model: LoadedModel | None, corpus: Corpus | None, out: Path | None = None
+) -> Corpus | None:
     """Check everything that can be checked before a corpus is read and the model is loaded; return the corpus given."""
     part_options.check()
     if model is not None and not part_options.in_this_process:
@@ -77,8 +81,14 @@ def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, co
         raise CorpusError(f"the corpus has no {corpus.unit}")
     job.check(corpus)
     if part_options.parts is not None:
-        check_folder(part_options.parts)
+        check_folder(part_options.parts, job.paths_read(corpus), out)
     return None if corpus is None else corpus.checked()
+
+
+def check_written(job: Job, out: Path | None, corpus: Corpus | None = None, *, overwrite: bool) -> None:
+    """Check the files that a job writes besides its results folder."""
+    for file in job.paths_written():
+        check_file(file, overwrite=overwrite, reads=job.paths_read(corpus), out=out)
 
 
 def _title(corpus: Corpus, limit: int | None) -> str:

@@ -217,25 +217,31 @@ def execute(
     """Run everything that the options ask for."""
     loaded = loaded or Loaded()
     chosen = choose(options, loaded)
+    reads, cache = _paths_read(options), options.training.cache
     if options.shares.parts is not None:
-        check_folder(options.shares.parts)
+        check_folder(options.shares.parts, reads, out)
     if out is None:
-        tested = prepare(options, loaded, chosen, options.training.cache)
+        tested = prepare(options, loaded, chosen, cache and cache_folder(cache, out, reads))
         return _explanation(tested, folder=None, command=command, shown_options=shown_options or {})
-    cache = cache_folder(options.training.cache, out)
-    texts = options.texts
-    reads = paths_read(options.model.model, texts.data, texts.dev, texts.test, options.classifier.vectors)
+    cache = cache_folder(cache, out, reads)
     with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
         shown = {**(shown_options or {}), **options.shares.described(), "out": str(out)}
         explanation = _explanation(prepare(options, loaded, chosen, cache), folder.path, command, shown)
     return replace(explanation, folder=out)
 
 
-def count_share(options: ExplainOptions, out: Path) -> str:
-    """Train the tested model if need be, examine a share of its texts, and return a sentence about its parts."""
+def _paths_read(options: ExplainOptions) -> list[Path]:
+    """Return the paths of the model, the texts and the vectors."""
+    texts = options.texts
+    return paths_read(options.model.model, texts.data, texts.dev, texts.test, options.classifier.vectors)
+
+
+def count_share(options: ExplainOptions, out: Path) -> list[str]:
+    """Train the tested model if need be, examine a share of its texts, and return lines about its parts."""
     chosen = choose(options, Loaded())
-    check_folder(options.shares.parts or out)
-    tested = prepare(options, Loaded(), chosen, cache_folder(options.training.cache, out))
+    reads = _paths_read(options)
+    check_folder(options.shares.parts or out, reads)
+    tested = prepare(options, Loaded(), chosen, cache_folder(options.training.cache, out, reads))
     with threads_for(tested.model):
         return examine_share(train_tested(tested))
 

@@ -24,7 +24,6 @@ from ..corpora_loaders import AttentionologyError
 from ..reports.columns import Row, TableColumn
 from ..reports.format import number, rows_of
 from ..reports.progress import progress_bar
-from ..reports.run_folder import read_record
 from ..reports.table import ShownTable
 from ..storage.durable import write_durably
 
@@ -79,6 +78,7 @@ class Grid:
         if {"--out", "--overwrite", "--json"} & flags:
             raise OptionError("--out, --overwrite and --json are options of the grid, not of its cells")
 
+        check_kept_folder(self.folder)
     def cells(self) -> list[dict[str, str]]:
         """Return the values of the varied options in each cell."""
         names = list(self.varied)

@@ -16,7 +16,7 @@ import inspect
 import json
 import math
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,7 @@ from ..extractors.tokens.text_fit import TextFit
 from ..reports.provenance import source_digest
 from ..storage.cache_log import CacheLog
 from ..storage.durable import StorageError
+from ..storage.paths import check_kept_folder
 from ..storage.sealed import check, write_sealed
 from ..storage.tensors import read_tensors, tensor_content
 from .passes import Pass, PassCounts, PassLog, Readers
@@ -261,8 +262,9 @@ class PartCounter:
                 counts.metrics[name], counts.arguments[name] = metric, dict(states.arguments)
 
 
-def check_folder(folder: Path) -> None:
+def check_folder(folder: Path, reads: Iterable[str | Path] = (), out: Path | None = None) -> None:
     """Create the folder of the parts, and check that files can be written to it, before anything slow happens."""
+    check_kept_folder(folder, reads=reads, out=out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()

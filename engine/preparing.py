@@ -107,6 +107,10 @@ class Job(ABC):
     def paths_read(self, corpus: Corpus | None = None) -> list[Path]:
         """Return the paths that the run reads, which the results folder must not replace."""
 
+    def paths_written(self) -> list[Path]:
+        """Return the files that the run writes besides its results folder. By default there are none."""
+        return []
+
     def check(self, corpus: Corpus | None = None) -> None:
         """Validate the options before anything slow happens; the corpus is given if it has been loaded."""
         for kind in self.kinds:

@@ -202,17 +202,17 @@ def execute(
     if loaded.encoder is not None:
         shown["model"] = loaded.encoder.name
 
-    cache = options.store.cache
+    cache, files = options.store.cache, options.treebanks
+    named_files = (files.train, files.dev, files.test, options.probes.vectors)
+    reads = paths_read(options.model.model, *named_files, *loaded_files.values())
     if out is None and cache is None:
         with tempfile.TemporaryDirectory() as scratch:
             return _run(options, loaded, Workspace(Path(scratch)), command, shown)[0]
     if out is None:
-        run, checkpoints = _run(options, loaded, Workspace(cache or Path()), command, {**shown, "cache": str(cache)})
+        workspace = Workspace(cache_folder(cache, out, reads))
+        run, checkpoints = _run(options, loaded, workspace, command, {**shown, "cache": str(cache)})
     else:
-        cache = cache_folder(cache, out)
-        files = options.treebanks
-        named_files = (files.train, files.dev, files.test, options.probes.vectors)
-        reads = paths_read(options.model.model, *named_files, *loaded_files.values())
+        cache = cache_folder(cache, out, reads)
         with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
             shown |= {"out": str(out), "cache": str(cache)}
             run, checkpoints = _run(options, loaded, Workspace(cache, folder.path), command, shown)

@@ -16,10 +16,11 @@ from ..analyses.shared.metric import StateError
 from ..reports.explorer.data import Explorer, script_json
 from ..reports.explorer.view import ExplorerView
 from ..reports.page import Section, write_report
-from ..reports.run_folder import EVERY_RUN, RunFolder, read_record
+from ..reports.run_folder import EVERY_RUN, RunFolder
 from ..reports.tables import write_csv
 from ..storage.characters import in_html
 from ..storage.nearest import did_you_mean
+from ..storage.paths import path_identity, read_record
 from .explorer import explorer_of
 from .results import Part, sections_of
 from .states import FOLDER, RunStates, write_states
@@ -236,7 +237,7 @@ class Run:
 def save_run(run: AnyRun, out: Path, *, overwrite: bool = False, reads: Iterable[str | Path] = ()) -> AnyRun:
     """Write a whole run folder. If the run is from this folder, its trained models stay."""
     with RunFolder(out, overwrite=overwrite, reads=reads) as target:
-        if run.trained is None and run.folder is not None and run.folder.resolve() == out.resolve():
+        if run.trained is None and run.folder is not None and path_identity(run.folder) == path_identity(out):
             _copy_models(run.folder, target.path)
         run = write_run(target.path, run)
     return replace(run, folder=out)

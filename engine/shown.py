@@ -23,6 +23,7 @@ from ..reports.heads.explored import as_explorer, opening
 from ..reports.tables import csv_text
 from ..storage.characters import in_document, in_html
 from ..storage.durable import write_durably
+from ..storage.paths import check_file
 
 FORMATS = (".svg", ".pdf", ".png", ".html", ".csv", ".txt")
 """The formats that `Shown.save` writes, by the ends of file names."""
@@ -120,17 +121,22 @@ class Shown:
                     rows.append({**head, **pair, "value": view.values[row, column]})  # noqa: PD011  # not of a DataFrame
         return pd.DataFrame(rows).astype({"head": "Int64"})
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the heads to a file, whose name says the format: .svg, .pdf, .png, .html, .csv or .txt.
+
+        Args:
+            path: the file.
+            overwrite: whether to replace a file.
 
         Raises:
             OptionError: the name has another end.
-            StorageError: the file cannot be written.
+            StorageError: the file exists, or cannot be written.
         """
         path = Path(path)
         suffix = path.suffix.lower()
         if suffix not in FORMATS:
             raise OptionError(f"cannot tell the format of {path.name!r}; its name must end in {', '.join(FORMATS)}")
+        target = check_file(path, overwrite=overwrite)
         if suffix == ".csv":
             content = csv_text(self.table()).encode()
         elif suffix == ".txt":
@@ -139,7 +145,7 @@ class Shown:
             content = self._page().encode()
         else:
             content = self._image(suffix[1:])
-        write_durably(path, content)
+        write_durably(target, content)
 
     def _image(self, kind: str) -> bytes:
         """Return the content of a file with the figure, without the date, which changes from run to run."""

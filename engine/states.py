@@ -22,7 +22,8 @@ from ..analyses.shared.metric import StateError
 from ..analyses.shared.stored_metrics import MetricStates
 from ..corpora_loaders.errors import AttentionologyError
 from ..extractors import ExtractionError, ModelError
-from ..reports.run_folder import RUN_RECORD, identity_of, read_record
+from ..reports.run_folder import identity_of
+from ..storage.paths import RUN_RECORD, read_record
 from ..storage.sealed import DamagedError, digest_in, read_json, write_json
 from ..storage.tensors import pack, read_tensors, unpack, write_tensors
 

@@ -18,6 +18,8 @@ from ..analyses.shared.metric import StateError
 from ..analyses.shared.options import CountOptions
 from ..analyses.shared.stored_metrics import StoredMetrics
 from ..corpora_loaders import Sentence
+from ..reports.run_folder import RunFolder
+from ..storage.paths import path_identity
 from .passes import PassCounts
 from .results import Part, compared_kinds, complete_record, with_results
 from .run import Run, save_run
@@ -154,11 +156,14 @@ def report_run(
         ...     report_run(f"{folder}/run", f"{folder}/few", min_count=2).record["options"]["min_count"]
         2
     """
-    source, target = Path(folder), Path(out or folder)
+    source, target, replaces = Path(folder), Path(out or folder), overwrite or out is None
+    reads = [] if path_identity(source) == path_identity(target) else [source]
+    if reads:
+        RunFolder(target, overwrite=replaces, reads=reads)  # checks it before the run is read
     states = states_in(source)
     if min_count is not None:
         states = _with_min_count(states, min_count)
-    return save_run(replace(restored(states), folder=source), target, overwrite=overwrite or out is None)
+    return save_run(replace(restored(states), folder=source), target, overwrite=replaces, reads=reads)
 
 
 def _with_min_count(states: RunStates, min_count: int) -> RunStates:

@@ -30,6 +30,7 @@ from ..analyses.survey.transfer import KeptCounts, transfers
 from ..reports.progress import Stages, showing
 from ..reports.run_folder import RunFolder
 from ..storage.nearest import did_you_mean
+from ..storage.paths import check_kept_folder
 from .compared import pairing_of
 from .corpus import CorpusOptions
 from .run import Run, write_run
@@ -142,6 +143,8 @@ def execute_survey(
         folder = None
         if out is not None:
             reads = paths_read(grid.models, grid.treebanks)
+            if options.long_run.parts is not None:
+                check_kept_folder(options.long_run.parts, reads=reads, out=out)
             folder = block.enter_context(RunFolder(out, overwrite=overwrite, reads=reads)).path
         with stages("cells"):
             plan = plan_survey(options)

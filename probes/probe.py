@@ -14,6 +14,7 @@ from torch import Generator
 
 from ..corpora_loaders import WordVectors
 from ..extractors import MapBatch
+from ..storage.paths import check_file
 from ..storage.sealed import ANYWHERE, write_json
 from ..storage.tensors import write_tensors
 from .checkpoint import Checkpoint
@@ -164,9 +165,19 @@ class Probe(HeadPredictor):
         """
         return [decode(scores, decoding) for scores in self.scores(batches)]
 
-    def save(self, folder: str | Path) -> None:
-        """Write ``probe.safetensors`` and ``probe.json``. Word vectors are named by their SHA-256 and not copied."""
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Write ``probe.safetensors`` and ``probe.json``. Word vectors are named by their SHA-256 and not copied.
+
+        Args:
+            folder: the folder of the two files.
+            overwrite: whether to replace those of another probe.
+
+        Raises:
+            StorageError: a file exists, or cannot be written.
+        """
         folder = Path(folder)
+        for name in (WEIGHTS_FILE, DESCRIPTION_FILE):
+            check_file(folder / name, overwrite=overwrite)
         weights = {name: parameter.detach() for name, parameter in self.scorer_.named_parameters()}
         digest = write_tensors(folder / WEIGHTS_FILE, weights, {}, ANYWHERE)
         vectors = self.vectors

@@ -28,10 +28,11 @@ from ..storage.durable import (
     unfinished,
     unfinished_name,
 )
+from ..storage.paths import RUN_RECORD, TargetError, check_place, read_paths, read_record
 from .tables import to_json
 
 
-class RunFolderError(OSError):
+class RunFolderError(TargetError, OSError):
     """The results folder cannot be created."""
 
 
@@ -48,17 +49,17 @@ class RunFolder:
         self.overwrite = overwrite
         self._holding = ExitStack()
         try:
-            self.target = Path(target).resolve()
-            if self.target.is_symlink():  # Python 3.12 raises RuntimeError for a circle of links; 3.13 returns the link
-                raise RuntimeError("its symbolic links form a circle")
-            self.reads = [path for path in map(Path, reads) if path.exists()]
+            self.target = check_place(target)
+            self.reads = read_paths(reads)
             self.path = self.target  # until the block is entered
             _tidy(self.target.parent)
             obstacle = self._obstacle()
             if self.target.exists() and Path.cwd().is_relative_to(self.target):
                 obstacle = "is the current folder, or holds it; choose another --out"
-        except (OSError, RuntimeError) as error:
-            raise RunFolderError(f"{target}: {getattr(error, 'strerror', None) or error}") from error
+        except TargetError as error:
+            raise RunFolderError(str(error)) from None
+        except OSError as error:
+            raise RunFolderError(f"{target}: {error.strerror or error}") from error
         if obstacle:
             raise RunFolderError(f"{target} {obstacle}")
 
@@ -162,9 +163,6 @@ def _tidy(folder: Path) -> None:
     sweep(folder, PARTIAL, REPLACED)
 
 
-RUN_RECORD = "run.json"
-"""The name of the run record. Every finished folder holds it, and only such a folder may be overwritten."""
-
 EVERY_RUN = ("report.html", "summary.json", RUN_RECORD)
 """The files that every run writes."""
 
@@ -186,19 +184,6 @@ def files_of_run(folder: Path) -> list[str]:
     """The files to name in a run record: those in the folder and those of every run, as sorted relative paths."""
     present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     return sorted(present.union(EVERY_RUN))
-
-
-def read_record(folder: Path) -> dict[str, Any] | None:
-    """The run record in a folder; None if there is none, or if another program has written it."""
-    try:
-        record = json.loads((folder / RUN_RECORD).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict):
-        return None
-    command, versions = record.get("command"), record.get("versions")
-    is_ours = isinstance(command, str) and re.split("[ .]", command, maxsplit=1)[0] == "attentionology"
-    return record if is_ours and isinstance(versions, dict) and "attentionology" in versions else None
 
 
 def identity_of(record: Mapping[str, Any]) -> dict[str, Any]:

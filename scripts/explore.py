@@ -9,9 +9,10 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from ..analyses.contract import OptionError
-from ..analyses.shared.input_options import ModelOptions
+from ..analyses.shared.input_options import ModelOptions, paths_read
 from ..analyses.shared.options import MapOptions
 from ..reports.streams import say
+from ..storage.paths import check_file
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,7 @@ class Explore:
             raise OptionError('give sentences, for example "The cat sat on the mat.", or a file with --text')
         if self.out.suffix.lower() != ".html":
             raise OptionError(f"the name of --out must end in .html, not {self.out.suffix!r}")
-        if self.out.exists() and not self.overwrite:
-            raise OptionError(f"{self.out} exists; use --overwrite to replace it")
+        check_file(self.out, overwrite=self.overwrite, reads=paths_read(self.model.model, self.text))
         from ..corpora_loaders import Sentence, load_text
         from ..corpora_loaders.treebank import with_id
         from ..engine.showing import explore  # it imports torch
@@ -57,6 +57,6 @@ class Explore:
             # Files are read in words between spaces; sentences on the command line have words without punctuation.
             sentences.append(with_id(Sentence.from_text(" ".join(line.words)), line.id))
         view = explore(sentences, model=self.model.load(), maps=self.maps)
-        view.save(self.out)
+        view.save(self.out, overwrite=self.overwrite)
         say(f"{view.description}: {self.out}")
         return 0

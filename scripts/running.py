@@ -20,7 +20,7 @@ from ..analyses.shared.input_options import OutputOptions
 from ..analyses.shared.part_options import PartOptions
 from ..analyses.shared.record import closing_lines
 from ..engine.estimate import estimate_run
-from ..engine.execution import count_share, execute
+from ..engine.execution import check_written, count_share, execute
 from ..engine.preparing import Job
 from ..engine.results import Part
 from ..engine.run import Run
@@ -42,6 +42,7 @@ def run_job(
     if dry_run:
         if long_run.share is None:
             RunFolder(out, overwrite=output.overwrite, reads=job.paths_read())  # checks it
+            check_written(job, out, overwrite=output.overwrite)
         estimate = estimate_run(job, long_run)
         print_results(asdict(estimate), [], estimate.lines(), as_json=output.json)
         return False

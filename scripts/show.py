@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from ..analyses.contract import OptionError
-from ..analyses.shared.input_options import ModelOptions
+from ..analyses.shared.input_options import ModelOptions, paths_read
 from ..analyses.shared.option_types import TreebankWords
 from ..analyses.shared.options import MapOptions
 from ..reports.streams import say
+from ..storage.paths import check_file
 
 if TYPE_CHECKING:
     from ..corpora_loaders import Sentence
@@ -79,8 +80,7 @@ class Show:
         if self.out is not None:
             if self.out.suffix.lower() not in FORMATS:
                 raise OptionError(f"the name of --out must end in {', '.join(FORMATS)}, not {self.out.suffix!r}")
-            if self.out.exists() and not self.overwrite:
-                raise OptionError(f"{self.out} exists; use --overwrite to replace it")
+            check_file(self.out, overwrite=self.overwrite, reads=paths_read(self.model.model, self.corpus))
         from ..engine.showing import find_sentences, show  # it imports torch
 
         sentences: list[str | Sentence] = list(self.text)
@@ -94,6 +94,6 @@ class Show:
         if self.out is None:
             say(*shown.text(min(120, shutil.get_terminal_size().columns)).split("\n"))
         else:
-            shown.save(self.out)
+            shown.save(self.out, overwrite=self.overwrite)
             say(f"{shown.description}: {self.out}")
         return 0

@@ -158,7 +158,8 @@ class LinkOptions(OptionGroup):
 
     write: Annotated[Path | None, arg(metavar="FILE")] = None
     """Write the links of all heads together to a file, counted from 0: those of the setting, measure and layer with the
-    lowest error rate; without gold links, those of the layer with the largest mean norm, in the setting AWI."""
+    lowest error rate; without gold links, those of the layer with the largest mean norm, in the setting AWI. A file
+    that exists is replaced with --overwrite, unless it is one that the command reads."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

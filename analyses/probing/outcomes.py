@@ -19,7 +19,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from ...corpora_loaders import Sentence
-from ...reports.run_folder import RUN_RECORD, identity_of, read_record
+from ...reports.run_folder import identity_of
+from ...storage.paths import RUN_RECORD, read_record
 from ...storage.sealed import DamagedError
 from ...storage.tensors import read_tensors, unpack
 from ..shared.best_head import rate

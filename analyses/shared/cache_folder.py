@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from ...storage.durable import sweep
+from ...storage.paths import check_kept_folder
 from ..contract import OptionError
 
 
-def cache_folder(cache: Path | None, out: Path) -> Path:
+def cache_folder(cache: Path | None, out: Path | None, reads: Iterable[str | Path] = ()) -> Path:
     """Create the cache folder of a command, and remove from it what interrupted runs left unfinished."""
-    cache = cache or out.parent / "cache"
-    if cache.resolve().is_relative_to(out.resolve()):
-        raise OptionError(f"the cache {cache} would be in the results folder {out}; choose another --cache or --out")
-    if cache.exists() and not cache.is_dir():
-        raise OptionError(f"the cache {cache} is not a folder; choose another --cache")
+    cache = cache or (out or Path("out")).parent / "cache"
+    check_kept_folder(cache, reads=reads, out=out)
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -15,6 +15,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from ...storage.durable import write_durably
+from ...storage.paths import check_file
 from ..errors import CorpusError
 from ..lines import file_sha256, text_lines
 from ..stream import ReadFile
@@ -30,8 +32,16 @@ _ENOUGH_PAIRS = 20
 fewer links lie outside their pairs when the file is read in another way."""
 
 
-def write_links(path: str | Path, links: Iterable[Iterable[Link]]) -> None:
+def write_links(path: str | Path, links: Iterable[Iterable[Link]], *, overwrite: bool = False) -> None:
     """Write links in the format talp, counted from 0, one line per pair.
+
+    Args:
+        path: the file to write.
+        links: the links of each pair.
+        overwrite: whether to replace a file.
+
+    Raises:
+        StorageError: the file exists, or cannot be written.
 
     Example:
         >>> import tempfile
@@ -43,9 +53,9 @@ def write_links(path: str | Path, links: Iterable[Iterable[Link]]) -> None:
         ...     path.read_text()
         '0-1 1-0\\n\\n'
     """
-    with Path(path).open("w", encoding="utf-8") as file:
-        for pair in links:
-            file.write(" ".join(f"{source}-{target}" for source, target in sorted(pair)) + "\n")
+    target = check_file(path, overwrite=overwrite)
+    lines = [" ".join(f"{source}-{target}" for source, target in sorted(pair)) + "\n" for pair in links]
+    write_durably(target, "".join(lines).encode())
 
 
 class WrittenLink(NamedTuple):

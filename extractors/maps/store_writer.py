@@ -25,6 +25,7 @@ from ...reports.progress import progress_bar, showing
 from ...storage.cache_log import CacheLog
 from ...storage.characters import file_name
 from ...storage.durable import StorageError, delete, free_space, locked, size, sweep, write_durably
+from ...storage.paths import check_kept_folder
 from ...storage.sealed import DamagedError, check, read_json, write_json
 from ...storage.tensors import write_tensors
 from ..errors import ExtractionError
@@ -98,7 +99,7 @@ def store_maps(
         "max_length": max_length,
     }
     name, made_of = _store_key(encoder, sentences, {**options, "dtype": dtype})
-    folder = Path(folder) / name
+    folder = check_kept_folder(folder) / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -20,6 +20,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ...storage.nearest import check_choice
+from ...storage.paths import check_file
 from ..errors import ModelError
 from ..kinds import get_kind
 from ..layers.architectures import ARCHITECTURES
@@ -145,8 +146,17 @@ class TransformerAttention(nn.Module):
             "fast": self.way == "one position",
         }
 
-    def save(self, folder: str | Path) -> None:
-        """Write the model, as safetensors, and its tokenizer to a folder."""
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Write the model, as safetensors, and its tokenizer to a folder.
+
+        Args:
+            folder: the folder.
+            overwrite: whether to replace the files of another model.
+
+        Raises:
+            StorageError: the folder has a model, or lies in that of a run.
+        """
+        check_file(Path(folder, "config.json"), overwrite=overwrite)
         with quiet():
             self.model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)

@@ -22,6 +22,7 @@ from ...corpora_loaders import WordVectors
 from ...extractors.maps.batching import cut
 from ...extractors.replaceable.attention_model import Special, TextState, Words, query_of, state_of
 from ...extractors.threads import one_thread
+from ...storage.paths import check_file
 from ...storage.sealed import ANYWHERE
 from ...storage.tensors import write_tensors
 from .encoders import ENCODERS, EncoderName, size_of
@@ -268,12 +269,13 @@ class AttentionClassifier(nn.Module):
         rest = [parameter for parameter in self.parameters() if all(parameter is not other for other in spared)]
         return [{"params": rest, "weight_decay": weight_decay}, {"params": spared, "weight_decay": 0.0}]
 
-    def save(self, path: Path) -> None:
-        """Write weights, vocabulary and classes to one safetensors file."""
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write weights, vocabulary and classes to one safetensors file, and replace one only with ``overwrite``."""
+        target = check_file(path, overwrite=overwrite)
         facts: dict[str, Any] = {"config": self.config, "classes": self.classes, "words": self.vocabulary.words}
         if self.reads != "words":
             facts["reads"] = self.reads
-        write_tensors(path, self.state_dict(), facts, ANYWHERE)
+        write_tensors(target, self.state_dict(), facts, ANYWHERE)
 
     @classmethod
     def load(cls, path: Path) -> AttentionClassifier:

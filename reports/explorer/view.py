@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...storage.characters import in_html
 from ...storage.durable import write_durably
+from ...storage.paths import check_file
 from ..page import bundled
 from .data import Explorer, script_json
 
@@ -53,14 +54,19 @@ class ExplorerView:
     def _repr_html_(self) -> str:
         return mounted(self.explorer, address=self.address)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the explorer as one page that needs no network.
 
+        Args:
+            path: the file.
+            overwrite: whether to replace a file.
+
         Raises:
-            StorageError: the file cannot be written.
+            StorageError: the file exists, or cannot be written.
         """
+        target = check_file(path, overwrite=overwrite)
         body = mounted(self.explorer, name="explorer", address=self.address, follow=True)
-        write_durably(Path(path), page(self.title, body).encode())
+        write_durably(target, page(self.title, body).encode())
 
 
 def page(title: str, body: str) -> str:

@@ -71,6 +71,6 @@ def test_what_cannot_be_explored_is_refused(demo_encoder, tmp_path, capsys):
     assert main(["explore", "--out", str(tmp_path / "own.html")]) == 2
     assert main(["explore", TEXTS[0], "--out", str(tmp_path / "own.svg")]) == 2
     (tmp_path / "own.html").write_text("kept", encoding="utf-8")
-    assert main(["explore", TEXTS[0], "--out", str(tmp_path / "own.html")]) == 2
+    assert main(["explore", TEXTS[0], "--out", str(tmp_path / "own.html")]) == 1
     assert "use --overwrite to replace it" in " ".join(capsys.readouterr().err.split())
     assert (tmp_path / "own.html").read_text(encoding="utf-8") == "kept"

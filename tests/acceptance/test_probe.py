@@ -245,11 +245,11 @@ def test_what_cannot_be(arguments, status, message, model, vectors, tmp_path, ca
 @pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
 def test_cache_cannot_be_among_the_results(overwrite, model, tmp_path, capsys):
     for cache in ("run", "run/cache"):
-        assert run("--model", model, "--out", tmp_path / "run", "--cache", tmp_path / cache, *overwrite) == 2
+        assert run("--model", model, "--out", tmp_path / "run", "--cache", tmp_path / cache, *overwrite) == 1
         assert "would be in the results folder" in capsys.readouterr().err
     (tmp_path / "file").write_text("no folder")
-    assert run("--model", model, "--out", tmp_path / "run", "--cache", tmp_path / "file") == 2
-    assert "is not a folder" in capsys.readouterr().err
+    assert run("--model", model, "--out", tmp_path / "run", "--cache", tmp_path / "file") == 1
+    assert "is a file, not a folder" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 
 

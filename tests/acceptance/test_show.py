@@ -42,7 +42,7 @@ def test_formats(demo_encoder, tmp_path):
         assert content.startswith(start)
         assert suffix not in ("svg", "html") or (b"cabinet" in content and b"<b>" not in content)
     command = ["show", TEXT, "<b>A & B</b>", "--head", "3-9", "--out", str(out)]
-    assert main(command) == 2
+    assert main(command) == 1
     assert main([*command, "--overwrite"]) == 0
     assert out.read_bytes() == content
 

@@ -103,9 +103,9 @@ def test_an_older_matplotlib_is_warned_of(monkeypatch, tmp_path, recwarn):
     monkeypatch.setattr(mpl, "__version_info__", (3, 10, 0))
     for words in (ENGLISH, HEBREW):
         shown = Shown(((view(words),),), "lines", "model")
-        shown.save(tmp_path / "head.svg")
+        shown.save(tmp_path / "head.svg", overwrite=True)
         assert not any("Matplotlib" in str(each.message) for each in recwarn)
-        shown.save(tmp_path / "head.png")
+        shown.save(tmp_path / "head.png", overwrite=True)
         assert any("right-to-left" in str(each.message) for each in recwarn) == (words is HEBREW)
         assert 'lang="en"' in shown._page()
         sentence = json.loads(script_json(shown.explorer()))["sample"]["sentences"][0]

@@ -104,7 +104,7 @@ def test_a_whole_store_is_only_read(tmp_path, monkeypatch):
 
 def test_a_cache_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(StorageError, match="cannot be made: Not a directory"):
+    with pytest.raises(StorageError, match="file is a file, not a folder"):
         store(tmp_path / "file")
     folder = store(tmp_path).folder
     shutil.rmtree(folder)
