@@ -178,7 +178,10 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
     from ..reports.progress import showing
 
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit is an interruption too
+        # A cluster's time limit is an interruption, too, and so is a terminal that is closed, unless nohup has said no.
+        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):  # Windows has no SIGHUP
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, signal.default_int_handler)
     return_large_blocks()
     collect_rarely()
     options = flat_options(command)
