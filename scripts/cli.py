@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import os
 import re
 import shlex
 import signal
@@ -97,6 +98,7 @@ def _run(arguments: list[str]) -> int:
             print(_version())
             return 0
         _check_words(arguments)
+        _check_environment()
         command = _parsed(arguments)
     except AttentionologyError as error:
         return _fail(error)
@@ -136,6 +138,15 @@ def _check_words(arguments: list[str]) -> None:
     for option, times in options.items():
         if times > 1:
             raise OptionError(f"{option} is given twice; give all its values after one {option}")
+
+
+def _check_environment() -> None:
+    """Check the date of reproducible builds, which numpy and matplotlib read when they are imported."""
+    date = os.environ.get("SOURCE_DATE_EPOCH", "0")
+    if not re.fullmatch("[0-9]{1,11}", date):
+        raise AttentionologyError(
+            f"the environment variable SOURCE_DATE_EPOCH must be a number of seconds since 1970, or unset, not {date!r}"
+        )
 
 
 def _parsed(arguments: list[str]) -> Runnable:

@@ -96,6 +96,15 @@ def test_messages_show_control_characters(arguments, status, shown, capsys, tmp_
     assert not set("\x1b\x07\r\u202e") & set(error)
 
 
+@pytest.mark.parametrize("date", ["x", "", "-1", "1e9", "9" * 12, "1700000000"])
+def test_a_date_that_libraries_could_not_read_is_refused(date, monkeypatch, capsys):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", date)
+    status = main(["analyze", "--nonsense"])  # is 2 if the date is a number
+    message = f"SOURCE_DATE_EPOCH must be a number of seconds since 1970, or unset, not {date!r}"
+    assert (status, message in capsys.readouterr().err) == ((2, False) if date == "1700000000" else (1, True))
+    assert main(["--version"]) == 0
+
+
 COMMANDS = [["--version"], ["analyze", "--help"]]
 
 
