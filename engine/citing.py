@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..corpora_loaders.describing import amount
 from ..corpora_loaders.errors import AttentionologyError
-from ..reports.run_folder import read_record
+from ..storage.paths import read_record
 
 _TOOL = """@software{attentionology,
   title   = {attentionology},
@@ -30,11 +30,17 @@ class Citation(NamedTuple):
 
 def cite_run(folder: Path) -> Citation:
     """Return what a paper says of the run in a folder."""
-    record = read_record(folder) or {}  # an empty record lacks all keys, which is an error below
+    record = read_record(folder)
+    if record is None:
+        why = "is not the folder of a run" if folder.is_dir() else "does not exist, or is no folder"
+        raise AttentionologyError(f"{folder} {why}")
     try:
         return Citation(methods(record), bibtex(record))
-    except (KeyError, TypeError) as error:
-        raise AttentionologyError(f"{folder}: no run of one model on one corpus to cite ({error!r})") from None
+    except (KeyError, TypeError):
+        command = record["command"]
+        raise AttentionologyError(
+            f"{folder} is no run of one model on one corpus, which can be cited, but of the command {command}"
+        ) from None
 
 
 def methods(record: Mapping[str, Any]) -> str:

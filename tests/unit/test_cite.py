@@ -115,6 +115,22 @@ def citation():
     return yaml.safe_load((REPOSITORY / "CITATION.cff").read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nowhere", "nowhere does not exist, or is no folder"),
+        ("", "is not the folder of a run"),
+        ("survey", "no run of one model on one corpus, which can be cited, but of the command attentionology survey"),
+    ],
+)
+def test_what_cannot_be_cited_is_refused(tmp_path, name, message, capsys):
+    record = {"command": "attentionology survey --models a b", "versions": {"attentionology": "0.3.0"}}
+    (tmp_path / "survey").mkdir()
+    (tmp_path / "survey" / "run.json").write_text(json.dumps(record))
+    assert main(["cite", str(tmp_path / name)]) == 1
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
 def test_it_agrees_with_the_project_file(citation):
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert citation["version"] == project["version"]
