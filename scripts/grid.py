@@ -55,7 +55,11 @@ class GridCommand:
         from ..reports.tables import records, to_json
         from .cli import checked, run_words
 
-        grid = Grid(self.command, self._varied(), tuple(shlex.split(self.arguments or "")), self.out)
+        try:
+            arguments = tuple(shlex.split(self.arguments or ""))
+        except ValueError as error:  # a quotation mark is left open, or a backslash is at the end
+            raise OptionError(f"--arguments {self.arguments!r} is no part of a command line: {error}") from None
+        grid = Grid(self.command, self._varied(), arguments, self.out)
         if self.over is not None and self.over not in grid.varied:
             raise OptionError(
                 f"--over {self.over}: this option does not vary; those that do are {', '.join(grid.varied)}"
