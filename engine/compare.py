@@ -19,6 +19,7 @@ from ..reports.page import Section
 from ..reports.progress import Stages
 from ..reports.run_folder import EVERY_RUN, RunFolder, address_of
 from ..storage.nearest import did_you_mean
+from ..storage.paths import named_twice
 from .compared import Compared, ComparedRun, load_compared_run, names_of, pairing_of
 from .run import Run, write_run
 from .stored_run import registered_analysis
@@ -73,6 +74,7 @@ def compare(
         >>> comparison.table.query("group == 'det'")[["n_a", "choice_a", "choice_b", "paired"]].values.tolist()
         [[21, '5-10 dep->head', '3-9 dep->head', 'paired']]
     """
+    _check_folders([run for run in (first, *others) if isinstance(run, str | Path)])
     runs = [ComparedRun.of(run) for run in (first, *others)]
     if not others:
         raise OptionError("a comparison needs at least two runs")
@@ -108,6 +110,12 @@ def compare(
     by_label = dict(zip(labels, runs, strict=True))
     written = partial(_as_run, comparison, by_label, shown_options, "attentionology.compare(…)", Stages())
     return replace(comparison, written=cache(written))
+
+
+def _check_folders(folders: Sequence[str | Path]) -> None:
+    """Check that no run is compared with itself."""
+    if twice := named_twice(folders):
+        raise OptionError(f"a run is given twice: {' and '.join(twice)}")
 
 
 def _restricted(runs: Sequence[ComparedRun], relations: Sequence[str]) -> list[ComparedRun]:
@@ -201,6 +209,7 @@ def compare_folders(
     shown_options: Mapping[str, Any] | None = None,
 ) -> tuple[Comparison, Section]:
     """Compare finished runs, and write the table, the figures and the page."""
+    _check_folders(folders)
     stages = Stages()
     with RunFolder(out, overwrite=overwrite, reads=folders) as target:
         with stages("read the runs"):

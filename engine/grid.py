@@ -26,6 +26,7 @@ from ..reports.format import number, rows_of
 from ..reports.progress import progress_bar
 from ..reports.table import ShownTable
 from ..storage.durable import write_durably
+from ..storage.paths import check_kept_folder, named_twice, read_record
 
 Run = Callable[[Sequence[str]], None]
 """A function that runs a command line and raises the errors of the toolkit."""
@@ -73,12 +74,12 @@ class Grid:
         for name, values in self.varied.items():
             if f"--{name}" in flags:
                 raise OptionError(f"--{name} is varied, so it cannot be among the options of all cells")
-            if len(set(values)) < len(values):
+            if named_twice(values):
                 raise OptionError(f"--vary {name}: a value is given twice")
         if {"--out", "--overwrite", "--json"} & flags:
             raise OptionError("--out, --overwrite and --json are options of the grid, not of its cells")
-
         check_kept_folder(self.folder)
+
     def cells(self) -> list[dict[str, str]]:
         """Return the values of the varied options in each cell."""
         names = list(self.varied)

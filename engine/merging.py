@@ -18,6 +18,8 @@ from ..analyses.shared.stored_metrics import StoredMetrics
 from ..extractors.tokens.text_fit import TextFit
 from ..reports.help.options import flag
 from ..reports.provenance import git_commit, versions
+from ..reports.run_folder import RunFolder
+from ..storage.paths import named_twice
 from .corpus import title_of_files
 from .run import Run, save_run
 from .states import AnalysisStates, RunStates, from_plain, to_plain
@@ -69,8 +71,9 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, *, overwrite: boo
     paths = [Path(folder) for folder in names_in(folders)]
     if len(paths) < 2:
         raise OptionError("at least two runs are needed to merge them")
-    if len({path.resolve() for path in paths}) < len(paths):
-        raise OptionError("a run is given twice")
+    if twice := named_twice(paths):
+        raise OptionError(f"a run is given twice: {' and '.join(twice)}")
+    RunFolder(out, overwrite=overwrite, reads=paths)  # checks it before the runs are read
     states = [states_in(path) for path in paths]
     for (path, first), (other_path, other) in combinations(zip(paths, states, strict=True), 2):
         _check_pair(f"{path} and {other_path}", first, other)

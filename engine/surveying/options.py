@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from ...analyses.shared.numbers import Seed
 from ...analyses.shared.option_types import Device, Lenient, PieceMerging, RowScaling, SentenceLimit, TreebankWords
 from ...analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from ...analyses.shared.part_options import PartOptions
+from ...storage.paths import named_twice
 from ..corpus import CorpusOptions
 
 
@@ -46,8 +46,9 @@ class GridOptions:
         for flag, names in (("--models", self.models), ("--treebanks", self.treebanks), ("--maps", self.maps)):
             if not names:
                 raise OptionError(f"{flag} needs at least one name")
-            if repeated := next((name for name, times in Counter(names).items() if times > 1), None):
-                raise OptionError(f"{flag} names {repeated} twice")
+            if twice := named_twice(names):
+                also = "" if twice[0] == twice[1] else f", also as {twice[1]}"
+                raise OptionError(f"{flag} names {twice[0]} twice{also}")
 
 
 @dataclass(frozen=True)

@@ -209,6 +209,11 @@ def test_command_lines_of_all_cells(files, tmp_path, capsys):
         (["explain", "--vary", "seed=1", "--over", "encoder"], "--over encoder: this option does not vary"),
         (["explain", "--vary", "seed=1", "--arguments=--seed 2"], "--seed is varied"),
         (
+            ["explain", "--vary", "seed=1", "--arguments=--data 'x"],
+            "is no part of a command line: No closing quot",
+        ),
+        (["explain", "--vary", "data=x,./x"], "--vary data: a value is given twice"),
+        (
             ["explain", "--vary", "seed=1", "--arguments=--out here"],
             "--out, --overwrite and --json are options of the grid",
         ),

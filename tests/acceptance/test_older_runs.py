@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ def test_older_runs_are_merged(tmp_path):
     ],
 )
 def test_older_runs_are_compared(runs, tables, label, score, tmp_path):
-    folders = [OLDER / name for name in runs]
+    folders = [Path(shutil.copytree(OLDER / name, tmp_path / str(number))) for number, name in enumerate(runs)]
     names = ["--names", "one", "other"]
     assert main(["compare", *map(str, folders), *names, "--out", str(tmp_path / "compared")]) == 0
     compared = pd.read_csv(tmp_path / "compared" / "tables" / "comparison.csv")

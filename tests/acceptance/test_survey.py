@@ -212,6 +212,8 @@ def test_dry_run_counts_cells_sentences_and_passes(grid, tmp_path, capsys):
         (["--maps", "weight", "weight"], "--maps names weight twice"),
         (["--maps", "nonsense"], "nonsense"),
         (["--models", "demo", "demo"], "--models names demo twice"),
+        (["--models", "org/m", "org/m/"], "--models names org/m twice, also as org/m/"),
+        (["--treebanks", "sample", "tests/older/../older", "tests/older"], "names tests/older/../older twice, also as"),
         (["--relation", "zzz"], "the relation 'zzz'; choose from: all, all-nopunct, all-nopunct-noroot, "),
         (["--relation", "nsubjj"], "; did you mean 'nsubj'?"),
         (["--relation", "nsubj:pass", "--coarse"], "no treebank has the relation 'nsubj:pass'; choose from: all"),
