@@ -162,7 +162,7 @@ def _compare(
     for start in range(0, n_layers, step):
         layers = slice(start, start + step)
         # With the heads last, a maximum over a row or a column and the value of a cell are those of adjacent numbers.
-        # It is a copy also for a model with a single head, whose maps have this order already and must stay as they are.
+        # It is a copy also for a model with a single head, whose maps have this order already, and must not change.
         heads_last = batch.maps[:, layers].permute(0, 3, 4, 1, 2).clone(memory_format=torch.contiguous_format)
         candidates = heads_last.flatten(3)
         candidates.flatten(0, 2).index_fill_(0, barred, -torch.inf)
