@@ -11,16 +11,17 @@ INSTALLED := $(VENV)/installed
 unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint $(VERSIONS)
 
-.PHONY: help demo docs test slow quick shown mutate check lint types tests bench page clean
+.PHONY: help demo docs pages test slow quick shown mutate check lint types tests bench page clean
 
 help:
 	@echo "make demo    set up, analyze the sample treebank with the demo model, print the table"
-	@echo "make test    set up, then ruff, mypy and the tests that are not marked as slow"
+	@echo "make test    set up, then ruff, mypy, the pages and the tests that are not marked as slow"
 	@echo "make slow    the tests that are marked as slow (families, whole corpora, kills), and shapes of arrays"
 	@echo "make quick   the tests of single modules alone"
 	@echo "make shown   renew what the tests compare tables, figures and pages with; then look at git diff"
 	@echo "make mutate  plant small faults one at a time; the test named beside each must notice it"
 	@echo "make check   ruff and mypy"
+	@echo "make pages   build the documentation without running the tutorials"
 	@echo "make docs    build the documentation, with all tutorials executed; needs no network once it is set up"
 	@echo "make page    build the script and the styles of the report (needs Node.js and npm)"
 	@echo "make bench   time and memory against the plain forward pass"
@@ -31,7 +32,7 @@ $(INSTALLED): pyproject.toml hatch_build.py $(VERSIONS)
 		{ echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) --upgrade pip  # the one of an older Python takes twice as long to choose versions
-	$(PIP_INSTALL) --editable '.[demo,dev,translation,tree]'
+	$(PIP_INSTALL) --editable '.[demo,dev,docs,translation,tree]'
 	touch $@
 
 demo: $(INSTALLED)
@@ -49,16 +50,19 @@ lint: $(INSTALLED)
 types: $(INSTALLED)
 	$(BIN)/mypy
 
-$(VENV)/installed-docs: $(INSTALLED)
-	$(PIP_INSTALL) --editable '.[docs]'
-	touch $@
-
 # Names in docstrings must exist (-n), and a warning is an error (-W). Every build is a full one (-E), and the site holds
 # nothing but its pages, so that two builds of the same source are equal.
-docs: $(VENV)/installed-docs
+SPHINX = HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W -n -E --keep-going --quiet -b html
+
+docs: $(INSTALLED)
 	rm -rf build/site
-	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W -n -E --keep-going --quiet -d build/doctrees -b html docs build/site
+	$(SPHINX) -d build/doctrees docs build/site
 	@echo build/site/index.html
+
+# Without running the tutorials, which take most of the time of a build.
+pages: $(INSTALLED)
+	rm -rf build/pages
+	$(SPHINX) -D nb_execution_mode=off -d build/pages/doctrees docs build/pages/site
 
 # One process more than there are cores, because tests of commands wait for other processes and for a browser.
 PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(5, 1 + os.cpu_count()))')
@@ -68,9 +72,9 @@ PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(5, 1 + os.cpu_count()))')
 THREADS ?= 1
 PYTEST = OMP_NUM_THREADS=$(THREADS) $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
-# Mypy, which is one process and takes a minute, runs beside the first tests.
+# Mypy and then the pages, which are one process each and take about a minute, are made beside the first tests.
 test: lint
-	$(MAKE) --no-print-directory --jobs 2 types tests
+	$(MAKE) --no-print-directory --jobs 2 types tests pages
 
 # Several processes that import everything for the first time would all compile the same modules. One does it before them,
 # once in an environment, beside mypy. What it finds wrong is found again by the tests.

@@ -105,7 +105,7 @@ class Explanation(Run):
 
     @property
     def tables(self) -> FormerTables:
-        """The tables by name, as they are in the run folder; those called explain_… are also found without it."""
+        """The tables by name, as they are in the run folder; those called ``explain_…`` are also found without it."""
         tables = super().tables
         return FormerTables(tables, {name.removeprefix("explain_"): name for name in tables})
 
