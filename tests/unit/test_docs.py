@@ -47,7 +47,6 @@ OTHERS = {
     "--config",
     "--cpus-per-task",
     "--editable",
-    "--global",
     "--head",
     "--mem",
     "--only",
@@ -135,6 +134,14 @@ def test_readme_is_short_and_its_links_lead_somewhere():
         assert target.startswith(address), f"{target} must begin with {address}, the address in pyproject.toml"
         path = re.sub(r"^/?(?:(?:blob|raw|tree|src)/[^/]+/)?", "", target.removeprefix(address))
         assert (REPOSITORY / path).is_file(), target
+
+
+def test_the_toolkit_is_installed_from_its_repository():
+    """No package index has it."""
+    text = " ".join(" ".join(page.read_text(encoding="utf-8") for page in USER_PAGES).split())
+    installed = [what for what in re.findall(r"pip install ([^`$]*)", text) if "attentionology" in what]
+    assert installed
+    assert [what for what in installed if not re.match(r"'attentionology\[[a-z,]+\] @ git\+", what)] == []
 
 
 @pytest.mark.parametrize("page", IDS)
