@@ -11,11 +11,9 @@ from ..corpora_loaders.describing import amount
 from ..corpora_loaders.errors import AttentionologyError
 from ..storage.paths import read_record
 
-_TOOL = """@software{attentionology,
-  title   = {attentionology},
-  author  = {{The attentionology developers}},
-  version = {VERSION}
-}"""
+_TITLE = "attentionology: what do the attention heads of a transformer encoder know about language?"
+_YEARS = {"0.2.0": 2026, "0.3.0": 2026}
+"""The years in which versions were released, as in CHANGELOG.md."""
 
 _PAPER = re.compile(r"^% used: (.*)\n(@[\s\S]*?^})", re.MULTILINE)
 """The names of what a paper of `papers.bib` is cited for, and its entry."""
@@ -92,7 +90,16 @@ def bibtex(record: Mapping[str, Any]) -> str:
         used.add("ud")
     papers = _PAPER.findall(Path(__file__).with_name("papers.bib").read_text(encoding="utf-8"))
     entries = [entry for names, entry in papers if used & set(names.split())]
-    return "\n\n".join([*entries, _TOOL.replace("VERSION", record["versions"]["attentionology"])])
+    return "\n\n".join([*entries, _software(record["versions"]["attentionology"])])
+
+
+def _software(version: str) -> str:
+    """Return the entry of a version of the toolkit, with the year of its release if there is one."""
+    fields = {"title": f"{{{_TITLE}}}", "author": "{The attentionology developers}"}
+    if version in _YEARS:
+        fields["year"] = str(_YEARS[version])
+    lines = [f"  {name:<7} = {{{value}}}" for name, value in {**fields, "version": version}.items()]
+    return "@software{attentionology,\n" + ",\n".join(lines) + "\n}"
 
 
 def _file(file: Mapping[str, Any]) -> str:

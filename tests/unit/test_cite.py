@@ -89,11 +89,31 @@ def test_bibtex_has_what_was_used(options, expected):
     assert entries.count("{") == entries.count("}")
 
 
+def test_bibtex_of_the_toolkit_has_what_the_citation_file_and_the_changelog_say(citation):
+    released = dict(
+        re.findall(r"^## \[(.+)\] - (\d{4})-", (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    )
+    assert citation["version"] in released
+    assert str(citation["date-released"]).startswith(released[citation["version"]])
+    for version, year in {**released, "9.8": None}.items():
+        *_, entry = bibtex({**RECORD, "versions": {"attentionology": version}}).split("\n\n")
+        assert entry.startswith("@software{attentionology,\n")
+        given = dict(re.findall(r"^  (\w+) *= \{(.*)\},?$", entry, re.MULTILINE))
+        assert given == {
+            "title": f"{{{citation['title']}}}",
+            "author": f"{{{citation['authors'][0]['name']}}}",
+            **({"year": year} if year else {}),
+            "version": version,
+        }
+
+
 def test_papers_are_those_of_the_citation_file():
     file = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text(encoding="utf-8"))
     entries = (REPOSITORY / "engine" / "papers.bib").read_text(encoding="utf-8").split("\n@")
     fields = [dict(re.findall(r"^  (\w+) *= \{(.*)\},?$", entry, re.MULTILINE)) for entry in entries]
     papers = {paper["title"].strip("{}"): paper for paper in fields if paper}
+    corpora = {"Universal Dependencies"}  # which are cited as their authors ask
+    assert {reference["title"] for reference in file["references"]} == papers.keys() - corpora
     for reference in file["references"]:
         paper = papers[reference["title"]]
         names = [f"{author['family-names']}, {author['given-names']}" for author in reference["authors"]]
@@ -135,6 +155,7 @@ def test_it_agrees_with_the_project_file(citation):
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert citation["version"] == project["version"]
     assert citation["license"] == project["license"]
+    assert citation["keywords"] == project["keywords"]
     assert [author["name"] for author in citation["authors"]] == [author["name"] for author in project["authors"]]
     assert citation["authors"][0]["name"] in (REPOSITORY / "LICENSE").read_text(encoding="utf-8")
 
