@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from rich.console import RenderableType
 
 from ...reports.page import Section
+from ...storage.plugins import running
 from ..contract import Analysis, Counted, OptionSet, Plan, Setting, Titles
 from ..shared.comparable import Comparable, Measured
 from ..shared.merged_facts import merges_by
@@ -84,7 +85,8 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
             bootstrap = facts.bootstrap()
             tables: dict[str, pd.DataFrame] = {}
             for test in facts.chosen():
-                tables |= test.summarize(facts.measured.get(test.name, {}), facts.classes, bootstrap)
+                with running("explanation test", test.name, "summarize()"):
+                    tables |= test.summarize(facts.measured.get(test.name, {}), facts.classes, bootstrap)
             for finding in findings:
                 tables |= finding.tables
             concluded_points = [rows for finding in findings for rows in finding.points]
@@ -166,7 +168,10 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
 def concluded(facts: ExplainFacts) -> tuple[pd.DataFrame, list[Findings]]:
     """Return the per-text table with the columns of all tests, and what follows from it."""
     chosen, table = facts.chosen(), facts.examined
-    findings = [test.conclude(facts.examined, facts.options) for test in chosen]
+    findings = []
+    for test in chosen:
+        with running("explanation test", test.name, "conclude()"):
+            findings.append(test.conclude(facts.examined, facts.options))
     for test, of_test in zip(chosen, findings, strict=True):
         table = with_columns(table, test, of_test.columns)
     for test in in_order_of_use(chosen):

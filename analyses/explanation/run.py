@@ -15,6 +15,7 @@ from ...extractors.replaceable.attention_model import query_of
 from ...probes.classifiers.trainings import Trainings
 from ...reports.help.options import flag
 from ...reports.progress import Stages, progress_bar
+from ...storage.plugins import running
 from ..contract import OptionError
 from ..shared.resampling import sentence_keys
 from .analysis import ExplainFacts
@@ -139,7 +140,8 @@ def find_facts(tested: Tested) -> ExplainFacts:
     compared: dict[str, Findings] = {}
     for test in in_order_of_use(tested.tests) if tested.trains else ():
         earlier = {name: compared[name] for name in test.after if name in compared}
-        compared[test.name] = test.compare(tested, earlier)
+        with running("explanation test", test.name, "compare()"):
+            compared[test.name] = test.compare(tested, earlier)
     findings = compared.values()
     base_predictions, _ = tested.score("base", "base", tested.base.probabilities)
     curves = [points for finding in findings for points in finding.points]

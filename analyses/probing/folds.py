@@ -117,7 +117,8 @@ def train_fold(setting: FoldSetting, training: ProbeTraining, fold: int, *, watc
         _fit(probe, split, checkpoint, label, watched=watched)
     arcs: Arcs | None = None
     with stages("score"):
-        scores = list(probe.scores(split.test))
+        with running("probe", probe.name, "scores()", type(probe).__module__):
+            scores = list(probe.scores(split.test))
         predicted: dict[Decoding, Sequence[ndarray]] = {
             decoding: [decode(scores_of_sentence, decoding) for scores_of_sentence in scores]
             for decoding in setting.decodings(training)

@@ -55,6 +55,17 @@ FIRST_WORD = ExplanationTest(
     examine=first_word_top,
 )
 UNDECLARED = replace(FIRST_WORD, columns={"first_word_top": COLUMNS["first_word_top"]}, questions=())
+
+
+def fail(*arguments: Any) -> Any:
+    """Fail as code with a mistake does."""
+    raise ZeroDivisionError
+
+
+FAILING_EXAMINE = replace(FIRST_WORD, examine=fail)
+FAILING_COMPARE = replace(FIRST_WORD, compare=fail)
+FAILING_CONCLUDE = replace(FIRST_WORD, conclude=fail)
+FAILING_SUMMARIZE = replace(FIRST_WORD, summarize=fail)
 LATE = replace(FIRST_WORD, conclude=lambda texts, options: Findings({"second_word_top": np.zeros(len(texts))}))
 
 
@@ -110,6 +121,10 @@ def texts(tmp_path: Path) -> Path:
     return path
 
 
+QUICK: list[OptionGroup] = [
+    attentionology.analyses.ClassifierOptions(encoder="average", dimensions=4),
+    attentionology.analyses.ClassifierTrainingOptions(epochs=1),
+]
 SMALL = ("--encoder", "average", "--dimensions", "4", "--epochs", "1", "--replicates", "10")
 
 
@@ -177,23 +192,28 @@ def test_columns_that_are_not_declared_are_refused(
     add: Callable[..., None], value: str, column: str, texts: Path
 ) -> None:
     add(value)
-    options: list[OptionGroup] = [
-        attentionology.analyses.ClassifierOptions(encoder="average", dimensions=4),
-        attentionology.analyses.ClassifierTrainingOptions(epochs=1),
-    ]
     with pytest.raises(RegistryError, match=f"gives a column '{column}' that it does not declare"):
-        attentionology.explain(texts, tests="first-word", options=options)
+        attentionology.explain(texts, tests="first-word", options=QUICK)
+
+
+@pytest.mark.parametrize("step", ["examine", "compare", "conclude", "summarize"])
+def test_errors_of_a_test_name_its_package(
+    add: Callable[..., None], step: str, texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(f"FAILING_{step.upper()}")
+    of_package = {"first-word": {"package": "my-tests", "version": "1.2"}}
+    monkeypatch.setattr(plugins, "package_of", lambda what, name, module: of_package.get(name, {}))
+    with pytest.raises(ZeroDivisionError) as failed:
+        attentionology.explain(texts, tests="first-word", options=QUICK)
+    named = f"{step}() of the explanation test 'first-word', which the package my-tests 1.2 adds"
+    assert failed.value.__notes__ == [f"This happened in {named}."]
 
 
 @pytest.mark.slow
 def test_python_gives_what_the_command_gives(texts: Path, tmp_path: Path) -> None:
     out, tests = tmp_path / "run", "correlation,uniform,removal"
     assert main(["explain", "--data", str(texts), *SMALL, "--tests", tests, "--out", str(out)]) == 0
-    options: list[OptionGroup] = [
-        attentionology.analyses.ClassifierOptions(encoder="average", dimensions=4),
-        attentionology.analyses.ClassifierTrainingOptions(epochs=1),
-        attentionology.analyses.ExplanationTestOptions(replicates=10),
-    ]
+    options = [*QUICK, attentionology.analyses.ExplanationTestOptions(replicates=10)]
     loaded = attentionology.load_labelled(texts)
     explanation = attentionology.explain(loaded, tests=tests.split(","), options=options, out=tmp_path / "again")
     for table in (out / "tables").iterdir():

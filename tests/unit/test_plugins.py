@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from attentionology import Sentence, extract, list_kinds, load_treebank
+from attentionology import Sentence, Treebank, extract, list_kinds, load_treebank, probe
+from attentionology.analyses import ProbeOptions, ProbeTrainingOptions
 from attentionology.corpora_loaders import CorpusError, get_format, list_formats
 from attentionology.corpora_loaders.coreference import formats
 from attentionology.extractors import get_kind
 from attentionology.extractors.kinds import registry
+from attentionology.probes import registry as probe_registry
 from attentionology.scripts.cli import main
 from attentionology.storage import plugins
 from attentionology.storage.plugins import RegistryError, extensions, running
@@ -22,6 +24,7 @@ from tests.packages import install
 
 CODE = '''
 from attentionology import CorpusError, Sentence, register_kind
+from attentionology.probes import AttentionProbe
 
 @register_kind("halved", "attention weights divided by two")
 def halved(layer):
@@ -47,6 +50,12 @@ def fail(path):
     raise KeyError("no such column")
 
 NUMBER = 3
+
+class FragileProbe(AttentionProbe):
+    name = "fragile"
+
+    def scores(self, batches):
+        raise ZeroDivisionError
 '''
 
 POINTS = """
@@ -59,12 +68,15 @@ other = tiny_kit:misnamed
 pairs = tiny_kit:read_pairs
 failing = tiny_kit:fail
 number = tiny_kit:NUMBER
+
+[attentionology.probes]
+fragile = tiny_kit:FragileProbe
 """
 
 
 def forget() -> None:
     """Look for packages again, and forget what they have registered."""
-    for cached in (plugins.points_of, formats.get_format):
+    for cached in (plugins.points_of, formats.get_format, probe_registry._from_packages):
         cached.cache_clear()
     for name in ("halved", "broken"):
         registry._KINDS.pop(name, None)
@@ -132,6 +144,11 @@ def test_errors_of_a_package_name_it(tmp_path):
         list(extract(tiny.encoder("bert"), [Sentence("s", ("a",))], kind="broken"))
     of_kind = "This happened in the function of the map kind 'broken', which the package tiny-kit 1.2 adds."
     assert broken.value.__notes__ == [of_kind]
+    options = [ProbeOptions(controls=("none",)), ProbeTrainingOptions(seeds=1, epochs=1)]
+    with pytest.raises(ZeroDivisionError) as fragile:
+        probe(tiny.encoder("bert"), test=Treebank(load_treebank("sample", limit=10)), probes="fragile", options=options)
+    of_probe = "This happened in scores() of the probe 'fragile', which the package tiny-kit 1.2 adds."
+    assert fragile.value.__notes__ == [of_probe]
     with pytest.raises(ZeroDivisionError) as own, running("map kind", "weight", "the function"):
         print(1 / 0)
     assert not hasattr(own.value, "__notes__")
