@@ -224,8 +224,8 @@ class Plan(Generic[Facts]):
         requests: at least one request. The first must not be optional, because the report describes what was read for
             it.
         facts: whatever the analysis learned from its setting and needs for its results. Facts are stored with
-            the counts, so they consist of numbers, strings, and tuples, mappings and frozen dataclasses of these; see
-            `Analysis.facts_type`.
+            the counts, so they consist of numbers, strings, data frames, and tuples, mappings and frozen dataclasses of
+            these; see `Analysis.facts_type`.
         corpus: the corpus as it is read, if the analysis divides it in its own way (for example into windows).
         sampled: the maps of the inputs of the first request that the report shows; empty for the kinds that ``--map``
             chooses.

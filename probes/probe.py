@@ -1,4 +1,4 @@
-"""The base class of trained probes, which are used like estimators of scikit-learn."""
+"""The base class of trained probes, which have the methods of scikit-learn's estimators and take maps for X and y."""
 
 from __future__ import annotations
 

@@ -28,7 +28,8 @@ class Doctor:
     model: ModelOptions = field(default_factory=ModelOptions)
 
     corpus: Annotated[str, arg(metavar="FILE")] = SAMPLE
-    """The CoNLL-U file whose sentences are read, or 'sample', the English sample treebank."""
+    """The treebank whose sentences are read: a CoNLL-U file, the name of a treebank such as ud:en_ewt:dev, or 'sample',
+    the English sample treebank."""
 
     sentences: Number = 200
     """The tokenizer reads the first N sentences of the corpus, and the model reads 12 of them, which are drawn at

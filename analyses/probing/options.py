@@ -36,7 +36,8 @@ class TreebankOptions(OptionGroup):
     """
 
     train: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """The treebank to train on: one or more CoNLL-U files, which may be compressed (.gz, .bz2 or .xz)."""
+    """The treebank to train on: one or more CoNLL-U files, which may be compressed (.gz, .bz2 or .xz), or names such as
+    ud:en_ewt:train."""
 
     test: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
     """The treebank to test on. By default, it is the sample treebank, whose name is 'sample'."""
