@@ -80,7 +80,8 @@ STYLE: Any = {
     "savefig.dpi": 200,
 }
 
-Arguments, Drawn = ParamSpec("Arguments"), TypeVar("Drawn", bound=Figure | None)
+Arguments = ParamSpec("Arguments")
+Drawn = TypeVar("Drawn", bound=Figure | None)
 
 
 def styled(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
@@ -104,7 +105,7 @@ def show_controls(figure: Figure) -> None:
             if (shown_text := in_document(artist.get_text())) != artist.get_text():
                 artist.set_text(shown_text)
         elif isinstance(artist, Axis) and isinstance(artist.get_major_locator(), FixedLocator):
-            positions = artist.get_majorticklocs()
+            positions = list(artist.get_majorticklocs())
             labels = artist.get_major_formatter().format_ticks(positions)
             if (shown := [in_document(label) for label in labels]) != labels:
                 artist.set_ticks(positions, shown)

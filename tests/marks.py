@@ -60,7 +60,7 @@ def check_marks() -> None:
 
         return drawn
 
-    drawing.styled = checked  # type: ignore[assignment]
+    drawing.styled = checked
 
 
 def _compare(name: str, figure: Figure) -> None:

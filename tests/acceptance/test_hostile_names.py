@@ -71,7 +71,7 @@ def documents() -> str:
 @pytest.fixture(scope="module", params=["few", pytest.param("all", marks=pytest.mark.slow)])
 def ran(request, tmp_path_factory) -> dict[str, Ran]:
     """Runs of all commands that write results, or of a few."""
-    folder = tmp_path_factory.mktemp("hostile")
+    folder: Path = tmp_path_factory.mktemp("hostile")
     models = [
         tiny.saved(folder / name, "roberta", seed, max_position_embeddings=512)
         for seed, name in enumerate(("m{x}$y_z%&<b>", "_[red]\x1b[31m\nWarning: x"))

@@ -47,7 +47,7 @@ def place(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path / "here")
     (tmp_path / "here" / "file.html").write_text("mine")
     finished(tmp_path / "run")
-    return tmp_path
+    return Path(tmp_path)
 
 
 def as_file(path: Path | str, **options: Any) -> object:
@@ -244,14 +244,20 @@ def test_commands_write_nothing_where_nothing_may_be_written(place, arguments, m
 def test_a_signal_that_ends_a_command_leaves_nothing(number, tmp_path, monkeypatch, capsys):
     """Such as that of a cluster's time limit, or of a terminal that is closed, unless ``nohup`` has said no."""
     before = signal.getsignal(number)
-    monkeypatch.setattr(AnalyzeJob, "prepare", lambda *_, **__: os.kill(os.getpid(), number) or signal.pause())
+
+    def prepare(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), number)
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.pause()
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(AnalyzeJob, "prepare", prepare)
     try:
         signal.signal(number, signal.SIG_DFL)
         assert main(["analyze", "--out", str(tmp_path / "out")]) == 130
         assert "interrupted; no results were written" in capsys.readouterr().err
         assert not list(tmp_path.iterdir())
         signal.signal(number, signal.SIG_IGN)
-        monkeypatch.setattr(AnalyzeJob, "prepare", lambda *_, **__: os.kill(os.getpid(), number) or 1 / 0)
         with pytest.raises(ZeroDivisionError):
             main(["analyze", "--out", str(tmp_path / "out")])
     finally:
