@@ -6,14 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..storage.characters import in_html
+from ..storage.writing import amount
+
+__all__ = ["amount", "counts_table", "named_files", "shortened"]
 
 _LONGEST = 50
-
-
-def amount(number: int, plural: str, singular: str = "") -> str:
-    """A number with its unit: ``1 sentence``, ``2,001 sentences``."""
-    unit = (singular or plural.removesuffix("s")) if number == 1 else plural
-    return f"{number:,} {unit}"
 
 
 def shortened(text: str) -> str:

@@ -140,7 +140,8 @@ class LabelledTexts(DivisibleCorpus):
         if self.blank:
             remarks.append(f"Blank lines that were skipped: {self.blank:,}.")
         if self.wordless:
-            remarks.append(f"{len(self.wordless):,} texts without words were skipped; the first is {self.wordless[0]}.")
+            skipped = amount(len(self.wordless), "texts without words were", "text without words was")
+            remarks.append(f"{skipped} skipped; the first is {self.wordless[0]}.")
         if self.headless:
             why = "Columns were chosen by number, as in a file without a header, so the first line was read as a text"
             remarks.append(f"{why}: {', '.join(self.headless)}.")

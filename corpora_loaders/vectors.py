@@ -90,7 +90,8 @@ class WordVectors:
         remarks = []
         if self.repeated:
             remarks.append(
-                f"{self.repeated:,} lines of the vectors repeat a word of the corpora; only the first of them is used."
+                f"{amount(self.repeated, 'lines of the vectors repeat', 'line of the vectors repeats')} a word of the "
+                "corpora; only the first of them is used."
             )
         if self.announced not in (None, self.in_file):
             remarks.append(

@@ -53,7 +53,8 @@ def methods(record: Mapping[str, Any]) -> str:
     read = f"{amount(reading['read'], unit)} ({amount(reading['words'], 'words')})"
     sentences = [
         f"We read {read} of {files} with {model['name']} ({revision}"
-        f"{model['layers']} layers of {model['heads']} heads, SHA-256 of the weights {model['weights_sha256'][:12]}), "
+        f"{amount(model['layers'], 'layers')} of {amount(model['heads'], 'heads')}, "
+        f"SHA-256 of the weights {model['weights_sha256'][:12]}), "
         f"and analyzed its maps of the kind {maps} with attentionology {versions['attentionology']}{commit}, "
         f"transformers {versions['transformers']} and torch {versions['torch']}."
     ]
@@ -72,7 +73,9 @@ def methods(record: Mapping[str, Any]) -> str:
     if groups := _names(options.get("group")):
         sentences.append(f"Groups of relations are {'; '.join(groups)}.")
     if options.get("replicates"):
-        sentences.append(f"Intervals are from {options['replicates']:,} bootstrap replicates (seed {record['seed']}).")
+        sentences.append(
+            f"Intervals are from {amount(options['replicates'], 'bootstrap replicates')} (seed {record['seed']})."
+        )
     if options.get("control"):
         sentences.append(f"The control is {options['control']}.")
     return " ".join([*sentences, f"The command was: {record['command']}"])

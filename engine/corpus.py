@@ -14,6 +14,7 @@ from ..analyses.shared.builtin import SAMPLE, corpus_path
 from ..analyses.shared.numbers import OptionalNumber
 from ..analyses.shared.option_types import Lenient, TreebankWords
 from ..corpora_loaders.errors import CorpusError
+from ..storage.writing import amount
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,7 +156,7 @@ def unmet(options: CorpusOptions, corpus: Corpus) -> list[str]:
         return [f"--limit was reached before these files were read: {unread}."]
     if options.segments is None or len(corpus) >= options.segments:
         return []
-    return [f"{options.segments:,} segments were asked for; the text gives {len(corpus):,}."]
+    return [f"{amount(options.segments, 'segments were', 'segment was')} asked for; the text gives {len(corpus):,}."]
 
 
 def title_of_files(paths: Sequence[str]) -> str:

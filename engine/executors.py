@@ -26,6 +26,7 @@ from ..corpora_loaders import Corpus
 from ..corpora_loaders.errors import AttentionologyError
 from ..reports.progress import Stages, watching_bar
 from ..storage.sealed import DamagedError
+from ..storage.writing import amount
 from .parts import PartCounter
 from .passes import Pass, PassCounts, run_passes
 from .preparing import Job, Prepared
@@ -70,7 +71,8 @@ class ShareCounts:
         """Return the warnings, and a line that says what is in the folder of the parts and if that is everything."""
         rest = " The same command without --part makes the report." if self.counted == self.total else ""
         warnings = [f"Warning: {warning}" for warning in self.warnings]
-        return [*warnings, f"{self.counted:,} of {self.total:,} parts are in {folder}.{rest}"]
+        verb = "is" if self.counted == 1 else "are"
+        return [*warnings, f"{self.counted:,} of {amount(self.total, 'parts')} {verb} in {folder}.{rest}"]
 
 
 @dataclass(frozen=True)

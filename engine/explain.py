@@ -29,6 +29,7 @@ from ..reports.page import Section
 from ..reports.progress import showing
 from ..reports.run_folder import RunFolder
 from ..storage.characters import in_html
+from ..storage.writing import amount
 from .corpus import title_of_files
 from .former_tables import FormerTables
 from .parts import check_folder
@@ -116,7 +117,7 @@ class Explanation(Run):
     def __repr__(self) -> str:
         verdicts = list(self.verdicts["verdict"]) if len(self.verdicts) else []
         counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("passes", "fails", "undecided"))
-        return f"Explanation({self.record['model']['name']}, {len(self.texts):,} texts: {counts})"
+        return f"Explanation({self.record['model']['name']}, {amount(len(self.texts), 'texts')}: {counts})"
 
     def _repr_html_(self) -> str:
         columns = ["test", "question", "difference", "low", "high", "verdict"]

@@ -24,6 +24,7 @@ from ..reports.explorer.view import ExplorerView
 from ..reports.heads.figure import LAYOUTS, Layout
 from ..reports.heads.view import HeadView, on_one_scale
 from ..storage.nearest import did_you_mean
+from ..storage.writing import amount
 from .analyze import analyze
 from .shown import Shown
 
@@ -155,8 +156,8 @@ def _pairs_of(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[int, 
     for layer, number in pairs:
         if layer > encoder.n_layers or number > encoder.n_heads:
             raise OptionError(
-                f"there is no head {layer}-{number}: {encoder.name} has {encoder.n_layers} layers with "
-                f"{encoder.n_heads} heads each"
+                f"there is no head {layer}-{number}: {encoder.name} has {amount(encoder.n_layers, 'layers')} with "
+                f"{amount(encoder.n_heads, 'heads')} each"
             )
     if len(set(pairs)) < len(pairs):
         raise OptionError("a head is given twice")

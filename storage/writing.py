@@ -1,7 +1,7 @@
-"""How words are written: their direction, and between which of them there is a space.
+"""How words and numbers of things are written: their direction, the spaces between them, and the singular.
 
-Words are shown everywhere, so this is in the lowest room. Both follow from the words alone, because what is stored of a
-run has no more of the text.
+They are shown everywhere, so this is in the lowest room. Direction and spaces follow from the words alone, because what
+is stored of a run has no more of the text.
 """
 
 from __future__ import annotations
@@ -47,3 +47,9 @@ def running_text(words: Sequence[str]) -> str:
     """Return words as text, without spaces where their script has none: ``私は学生です。``, but ``I sleep .``"""
     joined = {*joined_words(words), len(words) - 1}
     return "".join(word if index in joined else f"{word} " for index, word in enumerate(words))
+
+
+def amount(number: int, plural: str, singular: str = "") -> str:
+    """A number with its unit: ``1 sentence``, ``2,001 sentences``."""
+    unit = (singular or plural.removesuffix("s")) if number == 1 else plural
+    return f"{number:,} {unit}"

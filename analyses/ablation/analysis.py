@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Predicted
 from ...reports.page import Section
+from ...storage.writing import amount
 from ..contract import Analysis, Counted, OptionError, OptionSet, Plan, Reader, Request, Setting, Titles
 from ..dependency.options import DependencyOptions
 from ..shared.counting import CountWith
@@ -59,7 +60,7 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
         if chosen.ablate == "mean":
             give_means = corpus.sentences[: chosen.mean_sentences]
             maker = replace(maker, means=HeadMeans(give_means, setting.max_length))
-            given_instead = f"its mean over all pieces of the first {len(give_means):,} sentences"
+            given_instead = f"its mean over all pieces of the first {amount(len(give_means), 'sentences')}"
             digest_of_means = key_of_texts(sentence.id for sentence in give_means)
         notes = [f"A head that is switched off gives {given_instead}, before the output projection."]
         makers = {"vectors": maker}  # by what the effects are on

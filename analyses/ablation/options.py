@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
+from ...storage.writing import amount
 from ..contract import AnalysisRow, OptionError, OptionGroup
 from ..dependency.options import DependencyOptions
 from ..shared.numbers import Count, Number
@@ -66,7 +67,7 @@ class AblationOptions(OptionGroup):
             OptionError: the model has no such layer or head, or none is left.
         """
         named_heads = {tuple(int(number) - 1 for number in name.split("-")) for name in self.ablate_heads}
-        shape = f"the model has {n_layers} layers of {n_heads} heads"
+        shape = f"the model has {amount(n_layers, 'layers')} of {amount(n_heads, 'heads')}"
         for layer in self.ablate_layers:
             if not 1 <= layer <= n_layers:
                 raise OptionError(f"--ablate-layers: there is no layer {layer}; {shape}")

@@ -12,6 +12,7 @@ import pandas as pd
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
+from ...storage.writing import amount
 from ..shared.explored import address, head_measures, points, share
 from ..shared.held_out import beside_zero, side_of_baseline
 from .columns import CELLS
@@ -111,7 +112,8 @@ def _baseline(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> I
     better = int((rows["high"] < baseline["error_rate"]).sum())
     text = (
         f"The best baseline, {baseline['name']}, has an alignment error rate of {_text(_ERROR, baseline)}. By "
-        f"{head['measure']} ({head['setting']}), the interval is below this rate for {better} of {len(rows)} heads."
+        f"{head['measure']} ({head['setting']}), the interval is below this rate for {better} of "
+        f"{amount(len(rows), 'heads')}."
     )
     best = _row_of_best(results, head)
     if not math.isnan(best["heldout_gain"]):
@@ -133,7 +135,7 @@ def _contrasts(results: AlignmentResults) -> Iterator[Finding]:
         row = rows_of(rows.loc[[rows["difference"].abs().idxmax()]])[0]  # the finding leads to the largest difference
         unclear = "; the others have an interval that includes 0" if better + worse < len(rows) else ""
         text = (
-            f"{first} align words better than {second} in {better} of {len(rows)} comparisons, and worse in "
+            f"{first} align words better than {second} in {better} of {amount(len(rows), 'comparisons')}, and worse in "
             f"{worse}{unclear}. The differences of error rates lie between {points(rows['difference'].min())} and "
             f"{points(rows['difference'].max())}."
         )

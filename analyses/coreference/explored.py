@@ -56,7 +56,7 @@ def explored_coreference(results: CoreferenceResults, metric: CoreferenceAccurac
         name = head_name(row["layer"], row["head"])
         accuracy = share(row["accuracy"], row["accuracy_low"], row["accuracy_high"])
         text = (
-            f"{accuracy} of {row['total']:,} mentions, rules {share(row['rule_based_accuracy'])}, held out "
+            f"{accuracy} of {amount(row['total'], 'mentions')}, rules {share(row['rule_based_accuracy'])}, held out "
             f"{share(row['heldout_accuracy'])}"
         )
         facts[name] = (*facts.get(name, ()), Fact(f"antecedents, {_type(row)}", text, _id(row, kind)))
@@ -88,8 +88,8 @@ def _findings(rows: Sequence[Mapping[str, Any]], results: CoreferenceResults, ki
         name = head_name(row["layer"], row["head"])
         text = (
             f"Where head {name}, the best for {_type(row)}, is wrong, it most often picks "
-            f"{_MISTAKES[mistake['picked']]}: for {of_head} of {row['total']:,} mentions (the nearest candidate: "
-            f"{of_nearest})."
+            f"{_MISTAKES[mistake['picked']]}: for {of_head} of {amount(row['total'], 'mentions')} (the nearest "
+            f"candidate: {of_nearest})."
         )
         yield Finding(text, _address(row, kind))
     yield from _together(rows, results, kind)
@@ -164,7 +164,7 @@ def _finding(row: Mapping[str, Any], min_count: int, kind: str) -> Finding:
     name = head_name(row["layer"], row["head"])
     text = (
         f"Head {name} finds an antecedent of {share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])} "
-        f"of {row['total']:,} mentions, and the rules of {share(row['rule_based_accuracy'])}."
+        f"of {amount(row['total'], 'mentions')}, and the rules of {share(row['rule_based_accuracy'])}."
     )
     if row["total"] >= min_count and not math.isnan(row["heldout_gain"]):
         text += (

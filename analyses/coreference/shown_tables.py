@@ -10,6 +10,7 @@ import pandas as pd
 from ...reports.columns import Row, TableColumn
 from ...reports.format import ARROWS, head_name, interval, percent, rows_of
 from ...reports.table import ShownTable
+from ...storage.writing import amount
 from ..shared.ensembles import shown_ensembles
 from ..shared.failures import FailureTables, shown_failure_tables
 from ..shared.held_out import beside_zero
@@ -111,7 +112,8 @@ def best_table(results: CoreferenceResults) -> ShownTable:
         if row["candidates"] == results.candidates
     ]
     notes = (
-        f"n in parentheses: fewer than {results.min_count} mentions. Candidates are {words[results.candidates]}.",
+        f"n in parentheses: fewer than {amount(results.min_count, 'mentions')}. "
+        f"Candidates are {words[results.candidates]}.",
         f"Scored: {scored}.{no_answer}",
         *results.notes,
         *differences,

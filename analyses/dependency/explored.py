@@ -13,6 +13,7 @@ from ...reports.columns import Explored, Schema, TableColumn
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Ensemble, Fact, Measure, ReadHead
 from ...reports.format import head_name, rows_of
+from ...storage.writing import amount
 from ..shared.best_head import drawn
 from ..shared.ensembles import heads_of
 from ..shared.explored import bounds, head_measures, points, share
@@ -119,7 +120,7 @@ def _phrases(certain: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]
     for row in sorted(certain, key=lambda row: -row["heldout_gain"]):
         phrase = (
             f"is the best head for {row['relation']} ({ARROWS[row['direction']]}), with "
-            f"{share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])} of {row['total']:,} words, "
+            f"{share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])} of {amount(row['total'], 'words')}, "
             f"{points(row['gain'], row['gain_low'], row['gain_high'])} over the best fixed offset "
             f"({held_out(row)} held out)"
         )
@@ -144,7 +145,8 @@ def _facts(
         for index, (gain, low) in enumerate(zip(values, gains.low or values, strict=True)):
             if gain is not None and low is not None and low > 0:
                 head = head_name(index // n_heads + 1, index % n_heads + 1)
-                text = f"{_interval(accuracy, index)} of {best['total']:,} words, {points(gain)} over a fixed offset"
+                of_words = f"{_interval(accuracy, index)} of {amount(best['total'], 'words')}"
+                text = f"{of_words}, {points(gain)} over a fixed offset"
                 if head == best_head:
                     text += f"; it is the best head; held out, the best heads gain {held_out(best)}"
                 facts_by_gain.setdefault(head, []).append((gain, Fact(accuracy.label, text, accuracy.id)))

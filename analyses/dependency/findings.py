@@ -9,6 +9,7 @@ import numpy as np
 
 from ...reports.explorer.data import Finding
 from ...reports.format import head_name, rows_of
+from ...storage.writing import amount
 from ..shared.ensembles import finds_more, found_together, with_intervals
 from ..shared.explored import address, points, share
 from ..shared.failures import clear_mistake
@@ -42,7 +43,7 @@ def findings_of(
     # frequent: the rows of the best heads of relations with enough words. certain: those that beat every fixed offset.
     if not frequent:
         return
-    relations = f"{len(frequent)} relation{'s' if len(frequent) > 1 else ''} with at least {results.min_count} words"
+    relations = f"{amount(len(frequent), 'relations')} with at least {amount(results.min_count, 'words')}"
     by_gain = sorted(certain, key=lambda row: -row["heldout_gain"])
     if by_gain:
         gains = "; ".join(map(_accuracy_and_gain, by_gain[:SHOWN]))
@@ -134,7 +135,7 @@ def _together(results: DependencyResults, kind: str) -> Iterator[Finding]:
         return
     better = sorted(filter(finds_more, rows), key=lambda row: -row["gain"])
     enough = f" in at least {FEWEST_UNITS} sentences" if len(rows) < len(results.ensembles) else ""
-    counted = f"{len(rows)} relation{'s' if len(rows) > 1 else ''} with at least {results.min_count} words{enough}"
+    counted = f"{amount(len(rows), 'relations')} with at least {amount(results.min_count, 'words')}{enough}"
     best = {row["relation"]: row for row in rows_of(results.best)}
     if not better:
         text = f"For none of {counted}, averaged maps of several heads clearly find more words than one head."
@@ -163,7 +164,7 @@ def _failing(results: DependencyResults, frequent: Sequence[Mapping[str, Any]], 
         of_offset = share(mistake["offset_share"], mistake["offset_low"], mistake["offset_high"])
         texts.append(
             f"for {row['relation']}, head {head_name(row['layer'], row['head'])} picks {_MISTAKES[mistake['picked']]} "
-            f"for {of_head} of {row['total']:,} words (the best fixed offset: {of_offset})"
+            f"for {of_head} of {amount(row['total'], 'words')} (the best fixed offset: {of_offset})"
         )
     row, mistake = clear_mistakes[0]
     # The explorer does not know what is out of reach.

@@ -13,6 +13,7 @@ from ...reports.format import ARROWS, percent, rows_of, shown_rows
 from ...reports.page import Section
 from ...reports.table import ShownTable
 from ...reports.tables import records
+from ...storage.writing import amount
 from ..contract import Titles
 from ..shared.best_head import control_table
 from ..shared.ensembles import shown_ensembles
@@ -133,7 +134,7 @@ def best_table(results: DependencyResults) -> ShownTable:
         BEST.columns,
         list(shown_rows(best, results.min_count)),
         notes=(
-            f"n in parentheses: fewer than {results.min_count} words, too few for reliable conclusions.",
+            f"n in parentheses: fewer than {amount(results.min_count, 'words')}, too few for reliable conclusions.",
             *(f"{fact[0].upper()}{fact[1:]}." for fact in (*results.map_facts, *reach_facts(cells))),
         ),
         style=_style,

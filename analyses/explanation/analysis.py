@@ -15,6 +15,7 @@ from rich.console import RenderableType
 
 from ...reports.page import Section
 from ...storage.plugins import running
+from ...storage.writing import amount
 from ..contract import Analysis, Counted, OptionSet, Plan, Setting, Titles
 from ..shared.comparable import Comparable, Measured
 from ..shared.merged_facts import merges_by
@@ -121,7 +122,8 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
         warnings = []
         texts = results.texts
         if len(texts) < _FEW_TEXTS:
-            warnings.append(f"There are only {len(texts)} tested texts, so the intervals are not reliable.")
+            are_only = f"There {'is' if len(texts) == 1 else 'are'} only {amount(len(texts), 'tested texts')}"
+            warnings.append(f"{are_only}, so the intervals are not reliable.")
         accuracy = texts["correct"].mean()
         largest_class = texts["label"].value_counts().max() / len(texts)
         if accuracy <= largest_class:

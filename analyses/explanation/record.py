@@ -13,6 +13,7 @@ from ...extractors.model.files import LoadedFiles
 from ...extractors.model.loaded_model import weights_sha256
 from ...probes.classifiers import AttentionClassifier
 from ...storage.plugins import extensions
+from ...storage.writing import amount
 from ..shared.record import describe_command, describe_corpus, describe_files
 from .tested import Tested
 
@@ -120,11 +121,11 @@ def phrases(tested: Tested) -> Iterator[str]:
         balance = ", ".join(f"{label}: {count:,}" for label, count in part.balance().items())
         verb = {"train": "trained on", "dev": "epoch chosen by", "test": "tested on"}[role]
         held = " held out" if role in texts.held_out else ""
-        yield f"{verb} {len(part):,} texts{held} ({balance})"
+        yield f"{verb} {amount(len(part), 'texts')}{held} ({balance})"
     if tested.source is not None and tested.trains:
         recipe = tested.source.recipe
         epochs = f"{recipe.epochs} epoch{'s' if recipe.epochs > 1 else ''}"
-        yield f"{epochs}, {recipe.batch_size} texts a step, learning rate {recipe.learning_rate:g}"
+        yield f"{epochs}, {amount(recipe.batch_size, 'texts')} a step, learning rate {recipe.learning_rate:g}"
     if options.classifier.vectors:
         yield f"word vectors: {options.classifier.vectors.name}"
 

@@ -16,6 +16,7 @@ from ...probes.classifiers.trainings import Trainings
 from ...reports.help.options import flag
 from ...reports.progress import Stages, progress_bar
 from ...storage.plugins import running
+from ...storage.writing import amount
 from ..contract import OptionError
 from ..shared.resampling import sentence_keys
 from .analysis import ExplainFacts
@@ -186,7 +187,8 @@ def examine_share(tested: Tested) -> list[str]:
     total = len(task.parts())
     rest = "" if missing else " The same command without --part makes the report."
     warnings = [f"Warning: {warning}" for warning in tested.trainings.cache_log.warnings()]
-    return [*warnings, f"{total - missing:,} of {total:,} parts are in {shares.parts}.{rest}"]
+    verb = "is" if total - missing == 1 else "are"
+    return [*warnings, f"{total - missing:,} of {amount(total, 'parts')} {verb} in {shares.parts}.{rest}"]
 
 
 def highlighted_texts(tested: Tested) -> tuple[HighlightedText, ...]:

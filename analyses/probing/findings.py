@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...reports.explorer.data import Finding
 from ...reports.format import ARROWS, head_name, rows_of
+from ...storage.writing import amount
 from ..shared.explored import address, points, share
 from .head_weights import HeadWeights
 from .methods import RANDOM
@@ -31,8 +32,8 @@ def score_texts(methods: pd.DataFrame, contrasts: pd.DataFrame, probes: Sequence
         score = share(row["uas"], row["uas_low"], row["uas_high"])
         runs = f", as a mean of {row['runs']} runs" if row["runs"] > 1 else ""
         text = (
-            f"The probe {row['method']} finds the syntactic heads of {score} of {row['total']:,} words of sentences "
-            f"that did not train it{runs}"
+            f"The probe {row['method']} finds the syntactic heads of {score} of "
+            f"{amount(row['total'], 'words')} of sentences that did not train it{runs}"
         )
         if not math.isnan(row["control_accuracy"]):
             verdict, control = _VERDICTS[is_selective(row)], share(row["control_accuracy"])

@@ -13,6 +13,7 @@ from ...extractors import get_kind
 from ...probes import registered_probes
 from ...probes.recipe import FEWEST_STEPS, steps_per_epoch
 from ...storage.plugins import extensions
+from ...storage.writing import amount
 from ..shared.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
 from .inputs import ProbingInputs, Workspace
 from .run_options import ProbingOptions
@@ -109,13 +110,13 @@ def facts(options: ProbingOptions, inputs: ProbingInputs) -> Iterator[str]:
     # Means over splits.
     n_words = sum(len(sentence) for split in splits for sentence in split.train.sentences) // len(splits)
     n_sentences = sum(len(split.train) for split in splits) // len(splits)
+    trained_on = f"{amount(n_sentences, 'sentences')} ({amount(n_words, 'words')})"
     if "train" in inputs.treebanks:
         names = ", ".join(Path(file.path).name for file in inputs.treebanks["train"].files) or "a treebank"
-        yield f"trained on {n_sentences:,} sentences ({n_words:,} words) of {names}"
+        yield f"trained on {trained_on} of {names}"
     else:
         yield (
-            f"{len(splits)} folds: every sentence is predicted by probes trained on the other folds, about "
-            f"{n_sentences:,} sentences ({n_words:,} words)"
+            f"{len(splits)} folds: every sentence is predicted by probes trained on the other folds, about {trained_on}"
         )
     epochs = f"{recipe.epochs} epoch{'s' if recipe.epochs > 1 else ''}{' at most' if recipe.patience else ''}"
     decay = f", weight decay {recipe.weight_decay:g}" if recipe.weight_decay else ""
@@ -124,7 +125,7 @@ def facts(options: ProbingOptions, inputs: ProbingInputs) -> Iterator[str]:
     if recipe.patience is not None:
         n_dev = sum(len(split.dev or ()) for split in splits) // len(splits)
         source = "" if "dev" in inputs.treebanks else ", held out of the training sentences"
-        yield f"stopped by {n_dev:,} dev sentences{source}"
+        yield f"stopped by {amount(n_dev, 'dev sentences')}{source}"
     yield f"seeds: {options.training.seeds}"
     yield f"map “{options.maps.map}”: {get_kind(options.maps.map).description}"
     if inputs.stores["test"].shape[1] != inputs.encoder.n_heads:
@@ -142,7 +143,7 @@ def notes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes
     # Copies of the model with random weights make maps of the same sentences, each of which counts once per network.
     has_copies = options.probes.copies(has_vectors=inputs.vectors is not None) > 0
     counted = " (each network counted)" if has_copies else ""
-    origin = f"made of {n_made:,} sentences now{counted}" if n_made else "all there from an earlier run"
+    origin = f"made of {amount(n_made, 'sentences')} now{counted}" if n_made else "all there from an earlier run"
     yield f"Word maps: {size / 1e6:,.0f} MB in {test_store.folder.parent}, {origin}."
     if trained.resumed:
         yield f"Trainings that were continued after an interruption: {trained.resumed}."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from tyro.conf import arg
 
 from ...storage.nearest import did_you_mean
+from ...storage.writing import amount
 from ..contract import OptionError, OptionGroup
 from ..option_groups import Bounds, names_in
 from .numbers import MinCount
@@ -148,7 +149,8 @@ class FailureOptions(OptionGroup):
         for name in self.failures:
             layer, head = (1, 1) if name == "best" else map(int, name.split("-"))  # the best head is always there
             if layer > n_layers or head > n_heads:
-                raise OptionError(f"--failures: the model has {n_layers} layers of {n_heads} heads, and no head {name}")
+                shape = f"{amount(n_layers, 'layers')} of {amount(n_heads, 'heads')}"
+                raise OptionError(f"--failures: the model has {shape}, and no head {name}")
 
 
 @dataclass(frozen=True)

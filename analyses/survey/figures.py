@@ -30,6 +30,7 @@ from ...reports.drawing import (
     wrapped,
 )
 from ...reports.shapes import heatmap
+from ...storage.writing import amount
 from ..comparison.differences import Difference
 from ..comparison.figures import difference_rows
 from ..dependency.tables import TOTALS
@@ -61,7 +62,7 @@ def accuracies_figure(maker: MatrixMaker, relation: str) -> Figure | None:
     for y, entries in enumerate(matrix):
         for x, entry in enumerate(entries):
             if entry.weak:
-                title = f"{relation}\nin parentheses: fewer than {survey.min_count} words"
+                title = f"{relation}\nin parentheses: fewer than {amount(survey.min_count, 'words')}"
             text = f"({entry.text})" if entry.weak else entry.text
             _write(axes, x, y, text, is_dark=entry.value > _DARK)
     several = len(survey.maps) > 1

@@ -118,7 +118,9 @@ class Survey(Saved):
         warnings = []
         n_failed = len({result.cell for result, _ in self.failures})
         if n_failed:
-            warnings.append(f"{n_failed} of {len(self.results)} cells failed, completely or partly; see below.")
+            warnings.append(
+                f"{n_failed} of {amount(len(self.results), 'cells')} failed, completely or partly; see below."
+            )
         warnings += [f"Left out: {reason}." for reason in grouped_reasons(self.left_out)]
         for warning, cells in cells_by_warning.items():
             more = f" and {len(cells) - _MOST_NAMED} more" if len(cells) > _MOST_NAMED else ""

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from ...reports.columns import HEAD, Row, TableColumn
 from ...reports.format import direction, interval, percent, rows_of
 from ...reports.table import ShownTable, as_line
+from ...storage.writing import amount
 from ..dependency.tables import ALL
 from .columns import SURVEY_CELLS
 from .contrasts import SurveyContrast
@@ -49,7 +50,7 @@ def accuracies_table(maker: MatrixMaker, relation: str) -> ShownTable:
     ]
     notes = (
         "In each entry: the best head, the number of words (n), and the accuracy of the best fixed offset. n in "
-        f"parentheses: fewer than {survey.min_count} words, too few for reliable conclusions.",
+        f"parentheses: fewer than {amount(survey.min_count, 'words')}, too few for reliable conclusions.",
         "All relations, intervals and contrasts are in the report and in the tables.",
     )
     title = f"{relation}: held-out accuracy of the best head, and accuracy of the best fixed offset (in %)"

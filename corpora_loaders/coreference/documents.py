@@ -146,10 +146,11 @@ class Documents(Corpus):
         if winobias := [size for family, size in facts.families.items() if family.startswith("WinoBias")]:
             unpaired = winobias.count(1)
             remarks += [
-                f"Of {sum(winobias):,} documents of WinoBias only the right occupation is marked; the other was found "
-                "by the paper's list of forty.",
+                f"Of {amount(sum(winobias), 'documents')} of WinoBias only the right occupation is marked; the other "
+                "was found by the paper's list of forty.",
                 f"Sentences of WinoBias that differ in the pronoun alone are sampled and held out together: "
-                f"{len(winobias) - unpaired:,} pairs; {unpaired:,} sentences have no counterpart.",
+                f"{amount(len(winobias) - unpaired, 'pairs')}; "
+                f"{amount(unpaired, 'sentences have', 'sentence has')} no counterpart.",
             ]
         remark_of = {
             "mentions_zero": "Mentions on empty nodes, without words: {}.",

@@ -16,6 +16,7 @@ from ...corpora_loaders.releases import grouped_reasons
 from ...extractors import ExtractionError, ModelError
 from ...reports.progress import progress_bar
 from ...storage.durable import StorageError
+from ...storage.writing import amount
 from ..corpus import CorpusOptions, read_corpus
 from ..executors import ShareCounts
 from ..parts import number_of_parts
@@ -175,6 +176,7 @@ def share_lines(cells: Sequence[CountedCell[ShareCounts]], plan: SurveyPlan) -> 
     n_parts = sum(counts.share for counts in counts_of_cells)
     n_cells = sum(bool(counted.results) for counted in cells)
     yield (
-        f"The share {part_options.part} has {n_parts:,} parts of {n_cells:,} cells, which are in {part_options.parts}. "
+        f"The share {part_options.part} has {amount(n_parts, 'parts')} of {amount(n_cells, 'cells')} in "
+        f"{part_options.parts}. "
         "When all shares are counted, the same command without --part makes the report."
     )

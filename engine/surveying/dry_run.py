@@ -53,7 +53,7 @@ def survey_lines(estimate: Mapping[str, Any]) -> Iterator[str]:
     models, treebanks, passes = estimate["models"], estimate["treebanks"], estimate["passes"]
     width = max(len(row["name"]) for row in [*treebanks, *models])
     for treebank in treebanks:
-        read = f"{treebank['sentences']:,} sentences, {treebank['words']:,} words"
+        read = f"{amount(treebank['sentences'], 'sentences')}, {amount(treebank['words'], 'words')}"
         yield f"{treebank['name']:<{width}}  {treebank['obstacle'] or read}"
     yield from (f"Left out: {reason}" for reason in grouped_reasons(estimate["left_out"]))
     yield ""

@@ -73,7 +73,8 @@ class StoredMaps(Sequence[MapBatch]):
     def __repr__(self) -> str:
         layers, heads = self.shape
         sentences = amount(len(self), "sentences")
-        return f"StoredMaps({self.kind!r}, {sentences}, {layers} layers × {heads} heads, {str(self.folder)!r})"
+        shape = f"{amount(layers, 'layers')} × {amount(heads, 'heads')}"
+        return f"StoredMaps({self.kind!r}, {sentences}, {shape}, {str(self.folder)!r})"
 
     @overload
     def __getitem__(self, index: int) -> MapBatch: ...

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from ...corpora_loaders.errors import out_of_memory
+from ...storage.writing import amount
 from ..errors import ModelError, cause
 from .conditions import Batching, conditions_of
 from .files import LoadedFiles
@@ -45,7 +46,7 @@ class LoadedModel:
         self._read: tuple[Any, Any] | None = None  # the key of the parameters, and what was read of them
 
     def __repr__(self) -> str:
-        shape = f"{self.n_layers} layers × {self.n_heads} heads"
+        shape = f"{amount(self.n_layers, 'layers')} × {amount(self.n_heads, 'heads')}"
         return f"{type(self).__name__}({self.name!r}, {self.family}, {shape}, {self.dtype})"
 
     @property
@@ -112,7 +113,7 @@ class LoadedModel:
     @property
     def shape(self) -> str:
         """The shape of its attention, in words."""
-        return f"{self.n_layers} layers × {self.n_heads} heads"
+        return f"{amount(self.n_layers, 'layers')} × {amount(self.n_heads, 'heads')}"
 
     def align(self, inputs: Any, /) -> Sequence[Any]:
         """Tokenize inputs and match words with pieces; an `Unalignable` says why an input cannot be read."""

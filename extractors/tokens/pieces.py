@@ -43,7 +43,7 @@ class Pieces:
     @property
     def extent(self) -> str:
         """How much the model reads, in words."""
-        return f"{len(self)} pieces"
+        return amount(len(self), "pieces")
 
     @property
     def words(self) -> int:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from ...corpora_loaders import Corpus, CorpusError, Pair, PlainText, Sentence, pair_paragraphs
 from ...storage.nearest import check_choice
+from ...storage.writing import amount
 from ..errors import ModelError
 from ..model.encoder import Encoder
 from .pieces import Pieces, Segment, positions_of
@@ -132,7 +133,8 @@ class Segments(Corpus):
         """Say how the text was cut."""
         chosen = f", of which {len(self):,} were sampled at random" if len(self) < self.made else ""
         return [
-            f"{self.text_pieces:,} pieces of {self.text_documents:,} documents give {self.made:,} segments{chosen}.",
+            f"{amount(self.text_pieces, 'pieces')} of {amount(self.text_documents, 'documents')} give "
+            f"{amount(self.made, 'segments')}{chosen}.",
             f"No paragraph ends within {self.halved:,} of the {self.made:,}, so they were divided in the middle.",
             f"Pieces at the end of documents that were too few for a segment: {self.left_over:,}.",
         ]

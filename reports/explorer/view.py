@@ -11,6 +11,7 @@ from pathlib import Path
 from ...storage.characters import in_html
 from ...storage.durable import write_durably
 from ...storage.paths import check_file
+from ...storage.writing import amount
 from ..page import bundled
 from .data import Explorer, script_json
 
@@ -39,8 +40,8 @@ class ExplorerView:
     @property
     def description(self) -> str:
         """The model, what it read, and what can be seen of it."""
-        explorer = self.explorer
-        return f"{self.title}, {len(explorer.measures)} measures of {explorer.layers * explorer.heads} heads"
+        explorer, measures = self.explorer, amount(len(self.explorer.measures), "measures")
+        return f"{self.title}, {measures} of {amount(explorer.layers * explorer.heads, 'heads')}"
 
     @property
     def title(self) -> str:

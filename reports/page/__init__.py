@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from ...storage.characters import in_document, in_html
 from ...storage.errors import AttentionologyError
 from ...storage.paths import RUN_RECORD
+from ...storage.writing import amount
 from ..drawing import save
 from ..explorer.data import Finding
 from ..format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
@@ -240,6 +241,7 @@ def template_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["amount"] = amount
     environment.filters |= {
         "percent": percent,
         "number": number,

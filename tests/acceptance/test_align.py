@@ -87,7 +87,7 @@ def test_merged_runs_are_one_run_over_both_texts(tmp_path):
 def test_parts_give_the_same_results_and_are_used_again(whole, tmp_path, capsys):
     options = ["align", *"--limit 14 --replicates 20 --direction both --parts".split(), str(tmp_path / "parts")]
     assert main([*options, "--part", "1/1"]) == 0
-    assert "1 of 1 parts are in" in capsys.readouterr().out
+    assert "1 of 1 part is in" in capsys.readouterr().out
     [part] = (tmp_path / "parts").iterdir()
     written = part.stat().st_mtime_ns
     assert main([*options, "--out", str(tmp_path / "run")]) == 0

@@ -105,7 +105,7 @@ def test_a_share_says_how_many_parts_of_how_many_cells_it_has_and_what_failed():
         "Warning: Damaged.",
         "m2 on t1: no norms",
         "m2 on t2: no trees",
-        "The share 3/7 has 1,234 parts of 2 cells, which are in folder. When all shares are counted, the same command "
+        "The share 3/7 has 1,234 parts of 2 cells in folder. When all shares are counted, the same command "
         "without --part makes the report.",
     ]
     some, everything = ShareCounts(3, 1030, 1040, ("Damaged.",)), ShareCounts(3, 1040, 1040)

@@ -54,8 +54,14 @@ def test_methods_name_everything_that_a_reader_needs():
 
 
 def test_methods_name_one_of_a_thing_in_the_singular():
-    text = methods({**RECORD, "sentences": {"read": 1, "words": 1, "skipped": [{}]}})
+    model = {**RECORD["model"], "layers": 1, "heads": 1}
+    options = {**RECORD["options"], "replicates": 1}
+    text = methods(
+        {**RECORD, "model": model, "options": options, "sentences": {"read": 1, "words": 1, "skipped": [{}]}}
+    )
     assert text.startswith("We read 1 sentence (1 word) of ud:en_ewt:dev")
+    assert "1 layer of 1 head, SHA-256" in text
+    assert "Intervals are from 1 bootstrap replicate (seed" in text
     assert "1 sentence was left out." in text
 
 

@@ -161,7 +161,7 @@ def test_norms_are_better_only_where_the_interval_lies_below_0():
     said = of_pairs([*rows, ["norm − weight", "AWO", 1, 0.1, 0.001, 0.2], ["AWI − AWO", "norm", 1, 0.2, 0.1, 0.3]])
     assert "Norms align words better than weights in 1 of 3 comparisons, and worse in 1; the others have an" in said
     assert "The differences of error rates lie between -20.0 points and +10.0 points." in said
-    assert "those of positions that predict it (AWO) in 0 of 1 comparisons, and worse in 1. The" in said
+    assert "those of positions that predict it (AWO) in 0 of 1 comparison, and worse in 1. The" in said
     assert "comparisons" not in of_pairs([])
 
 

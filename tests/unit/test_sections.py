@@ -398,3 +398,19 @@ def test_pages_about_several_runs_say_where_they_come_from(template, about, fact
         f"Provenance [body] Provenance {provenance} command attentionology X when 2020-01-01, 3.8 s "
         "The whole run record (run.json) RECORD"
     )
+
+
+def of_one(value: Any) -> Any:
+    """Return a context in which there is one of everything that is counted."""
+    if isinstance(value, dict):
+        return {name: of_one(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [of_one(each) for each in value]
+    return 1 if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+@pytest.mark.parametrize("analysis", SHOWN)
+def test_one_of_a_thing_is_in_the_singular(analysis):
+    _, text = rendered(analysis, of_one(SHOWN[analysis][0]))
+    things = "words|tokens|mentions|documents|sentences|inputs|heads|layers|relations|groups|texts|entities|places"
+    assert not re.findall(rf"(?<![\d,.–-])1 (?:[a-z]+ )?(?:{things})\b.{{30}}", text)

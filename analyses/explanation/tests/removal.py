@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, SKY, TEXT, finish, panel, styled
 from ....reports.shapes import direct_labels
+from ....storage.writing import amount
 from ..batch import Rows, TextBatch
 from ..contract import SHARE, TVD, Column, Drawing, ExplanationTest, Question
 from ..interventions import DRAWS, ORDERS, answers_without, columns, orderings, ranks
@@ -86,7 +87,7 @@ def removal_figure(results: ExplainResults, title: str) -> Figure | None:
     axes.set_ylim(0, 102)
     direct_labels(axes, ends, 6)
     count = int(texts[f"removal_{names[0]}_never"].notna().sum())
-    axes.set_xlabel(f"words removed (% of the text; {count:,} texts)")
+    axes.set_xlabel(f"words removed (% of the text; {amount(count, 'texts')})")
     axes.set_ylabel("texts with the same decision (%)")
     finish(figure, axes, title)
     return figure
