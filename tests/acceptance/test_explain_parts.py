@@ -62,7 +62,7 @@ def test_parts_and_shares_make_the_tables_of_one_run(folder, whole, examined, ca
     """Two shares, then the report, for which nothing is left to examine."""
     parts = ("--parts", folder / "parts")
     assert explain(folder, "parts", *parts, "--part", "1/2") == 0
-    assert "parts are in" in capsys.readouterr().out
+    assert "1 of 2 parts is in" in capsys.readouterr().out
     first = list(examined)
     assert explain(folder, "parts", *parts, "--part", "2/2") == 0
     assert "The same command without --part makes the report." in capsys.readouterr().out
