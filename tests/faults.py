@@ -275,8 +275,8 @@ _SHOWN = (  # faults in what people see
     ),
     Fault(
         "analyses/dependency/explored.py",
-        "certain = [row for row in frequent if side_of_baseline(row) > 0]",
-        "certain = [row for row in frequent if row['gain_low'] > 0]",
+        "certain = [row for row in spread if side_of_baseline(row) > 0]",
+        "certain = [row for row in spread if row['gain_low'] > 0]",
         f"{_FINDINGS}test_heads_beat_position_only_if_they_do_held_out",
     ),
     Fault(
@@ -347,8 +347,8 @@ _SHOWN = (  # faults in what people see
     ),
     Fault(
         "analyses/probing/findings.py",
-        'if math.isnan(row["low"]) else row["low"]',
-        'if math.isnan(row["low"]) else row["high"]',
+        'bool(row["low"] > 0)',
+        'bool(row["high"] > 0)',
         f"{_PROBES}test_a_probe_is_clearly_better_only_with_the_whole_interval",
     ),
     Fault(

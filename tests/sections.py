@@ -19,6 +19,7 @@ COREFERENCE: dict[str, Any] = {
     "singletons": "keep",
     "scored": True,
     "min_count": 11,
+    "fewest": 40,
     "published": True,
     "contrasts": True,
     "largest": [

@@ -14,7 +14,8 @@ from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
 from ...storage.writing import amount
 from ..shared.explored import address, head_measures, points, share
-from ..shared.held_out import beside_zero, side_of_baseline
+from ..shared.held_out import NO_CLAIM, beside_zero, side_of_baseline
+from ..shared.resampling import FEWEST_UNITS
 from .columns import CELLS
 from .drawn import TO_SOURCE
 from .results import AlignmentResults
@@ -110,12 +111,16 @@ def _baseline(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> I
     head = rows_of(heads.nsmallest(1, "error_rate"))[0]
     rows = heads[(heads["setting"] == head["setting"]) & (heads["measure"] == head["measure"])]
     better = int((rows["high"] < baseline["error_rate"]).sum())
-    text = (
-        f"The best baseline, {baseline['name']}, has an alignment error rate of {_text(_ERROR, baseline)}. By "
-        f"{head['measure']} ({head['setting']}), the interval is below this rate for {better} of "
+    text = f"The best baseline, {baseline['name']}, has an alignment error rate of {_text(_ERROR, baseline)}."
+    best = _row_of_best(results, head)
+    if not results.tables.units >= FEWEST_UNITS:
+        text += f" Heads are not compared with it: {NO_CLAIM.format(units='pairs')}."
+        yield Finding(text, address(head=head_name(head["layer"], head["head"]), measure=_id(_ERROR, head)))
+        return
+    text += (
+        f" By {head['measure']} ({head['setting']}), the interval is below this rate for {better} of "
         f"{amount(len(rows), 'heads')}."
     )
-    best = _row_of_best(results, head)
     if not math.isnan(best["heldout_gain"]):
         gain = points(best["heldout_gain"], best["heldout_gain_low"], best["heldout_gain_high"])
         text += f" Held out, the best heads are {_VERDICTS[side_of_baseline(best)]} the best baseline ({gain})."
@@ -125,7 +130,7 @@ def _baseline(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> I
 def _contrasts(results: AlignmentResults) -> Iterator[Finding]:
     """Say how often norms align words better than weights, and AWI better than AWO, and the reverse."""
     table = results.tables.contrasts
-    if table.empty:  # without columns, too
+    if table.empty or not results.tables.units >= FEWEST_UNITS:  # an empty one has no columns
         return
     for name, (first, second) in _CONTRASTS.items():
         rows = table[table["contrast"] == name].dropna(subset=["low", "high"])

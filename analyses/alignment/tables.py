@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -11,6 +12,7 @@ import pandas as pd
 from ..shared.best_head import interval
 from ..shared.correlation import FEWEST_POINTS
 from ..shared.held_out import HeldOutRate, gain_columns, split_deviations
+from ..shared.resampling import effective_number_drawn
 from .accuracy import RESTS, AlignmentCounts, Array, error_rate
 from .scores import LinkCounts
 from .series import FORWARD, TOGETHER, Series
@@ -25,6 +27,7 @@ class AlignmentTables:
     contrasts: pd.DataFrame
     correlations: pd.DataFrame
     baselines: pd.DataFrame
+    units: float = math.nan  # the effective number of sentence pairs, which claims need; NaN if it is unknown
 
 
 def tables(
@@ -39,7 +42,13 @@ def tables(
         contrasts=pd.DataFrame(contrast_rows(scored)),
         correlations=pd.DataFrame(correlation_rows(scored)),
         baselines=pd.DataFrame([baseline_row(name, counts) for name, counts in baselines.items()]),
+        units=_units(next(iter(scored.values()))) if scored else math.nan,
     )
+
+
+def _units(counts: AlignmentCounts) -> float:
+    """Return the effective number of sentence pairs, by their sure links."""
+    return effective_number_drawn(int(counts.sure[0]), counts.sure[1 + counts.splits :])
 
 
 def cell_rows(series: Series, counts: AlignmentCounts, *, has_gold: bool = True) -> pd.DataFrame:

@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from ..shared.best_head import STANDARD_ERRORS
 from ..shared.comparable import Comparable, Measured
+from ..shared.resampling import FEWEST_UNITS
 
 Array = npt.NDArray[Any]
 
@@ -87,6 +88,8 @@ def differences(
         row, can_be_tested = _difference(group, in_first.get(group), in_second.get(group), names, largest)
         if can_be_tested and min(in_first[group].n, in_second[group].n) < min_count:
             row = replace(row, reason=f"not tested: fewer than {min_count:,} in one of the runs")
+        elif can_be_tested and min(in_first[group].units, in_second[group].units) < FEWEST_UNITS:
+            row = replace(row, reason=f"not tested: effectively fewer than {FEWEST_UNITS} inputs in one of the runs")
         elif can_be_tested:
             tested.append(group)
         rows[group] = row

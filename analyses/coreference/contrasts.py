@@ -26,6 +26,7 @@ from ...corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO
 from ...reports.format import rows_of
 from ..shared.best_head import best_head, both_halves, drawn, interval, intervals, rate
 from ..shared.outcomes import Counts
+from ..shared.resampling import FEWEST_UNITS, effective_number_drawn
 from .antecedents import DIRECTIONS
 from .choices import POLICIES
 from .group_columns import LARGEST_CONTRASTS
@@ -39,6 +40,10 @@ STEREOTYPES = (
 
 CONTRASTS = (*STEREOTYPES, (FEMININE, MASCULINE))
 """All pairs of groups of documents whose accuracies are compared."""
+
+FEWEST_DOCUMENTS = 2 * FEWEST_UNITS
+"""The smallest effective number of documents in each group for intervals of all heads at once. They go by the largest
+of many deviations, of which fewer documents know too little: with 25, they hold in 89 % of the cases."""
 
 SHOWN = 3
 """The number of largest contrasts on each side that are reported."""
@@ -179,6 +184,9 @@ def _every_head(
     drawn_differences = drawn_first - drawn_second
     low, high = zip(*intervals(drawn_differences.T), strict=True)
     error, margin = simultaneous_margin(estimate, drawn_differences)
+    units = [effective_number_drawn(n, drawn_n) for n, drawn_n in zip(total.tolist(), drawn_total, strict=True)]
+    if not min(units) >= FEWEST_DOCUMENTS:  # the page says of how many heads these intervals are above 0
+        margin = np.full_like(margin, np.nan)
     return pd.DataFrame(
         {
             **columns,

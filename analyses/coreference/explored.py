@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,9 @@ from ..shared.best_head import drawn
 from ..shared.ensembles import finds_more, found_together, with_intervals
 from ..shared.explored import address, bounds, head_measures, points, share
 from ..shared.failures import clear_mistake
-from ..shared.held_out import side_of_baseline
+from ..shared.held_out import NO_CLAIM, side_of_baseline
+from ..shared.outcomes import effective_units
+from ..shared.resampling import FEWEST_UNITS
 from .accuracy import CoreferenceAccuracy
 from .antecedents import DIRECTIONS
 from .choices import POLICIES
@@ -50,6 +52,12 @@ def explored_coreference(results: CoreferenceResults, metric: CoreferenceAccurac
         table[table["candidates"] == results.candidates] for table in (results.tables.best, results.tables.cells)
     )
     rows = [row for row in rows_of(best) if row["total"]]
+    counts = metric.split_counts()
+    claimed = {
+        row["type"]
+        for row in rows
+        if row["total"] >= results.min_count and effective_units(metric.members()[row["type"]], *counts) >= FEWEST_UNITS
+    }
     facts: dict[str, tuple[Fact, ...]] = {}
     phrases: dict[str, tuple[str, ...]] = {}
     for row in rows:
@@ -60,7 +68,7 @@ def explored_coreference(results: CoreferenceResults, metric: CoreferenceAccurac
             f"{share(row['heldout_accuracy'])}"
         )
         facts[name] = (*facts.get(name, ()), Fact(f"antecedents, {_type(row)}", text, _id(row, kind)))
-        if row["total"] >= results.min_count and side_of_baseline(row) > 0:
+        if row["type"] in claimed and side_of_baseline(row) > 0:
             phrase = f"finds the antecedents of {_type(row)} better than the rules do, by {_gains(row)}"
             phrases.setdefault(name, (phrase,))
         elif row is rows[0]:  # all types together
@@ -68,20 +76,23 @@ def explored_coreference(results: CoreferenceResults, metric: CoreferenceAccurac
             phrases[name] = (phrase,)
     return Contribution(
         measures=tuple(measure for row in rows for measure in _measures(row, cells, metric, kind)),
-        findings=tuple(_findings(rows, results, kind)),
+        findings=tuple(_findings(rows, claimed, results, kind)),
         phrases=phrases,
         facts=facts,
     )
 
 
-def _findings(rows: Sequence[Mapping[str, Any]], results: CoreferenceResults, kind: str) -> Iterator[Finding]:
+def _findings(
+    rows: Sequence[Mapping[str, Any]], claimed: Collection[str], results: CoreferenceResults, kind: str
+) -> Iterator[Finding]:
     """Yield what was found: how the best head compares with the rules, and which mistake is clearly first."""
+    # claimed: the types with enough mentions in enough documents for a claim.
     if not rows:  # no mention was scored, so that ensembles have none either
         return
     row = rows[0]  # of all types of mentions
-    yield _finding(row, results.min_count, kind)
+    yield _finding(row, results.min_count, kind, is_claimed=row["type"] in claimed)
     picked = rows_of(results.failures.picked) if results.failures else []
-    mistake = clear_mistake(picked, row, "type", PICKS[0]) if row["total"] >= results.min_count else None
+    mistake = clear_mistake(picked, row, "type", PICKS[0]) if row["type"] in claimed else None
     if mistake is not None:
         of_head = share(mistake["share"], mistake["share_low"], mistake["share_high"])
         of_nearest = share(mistake["nearest_share"], mistake["nearest_low"], mistake["nearest_high"])
@@ -159,14 +170,16 @@ def _measures(row: Mapping[str, Any], cells: pd.DataFrame, metric: CoreferenceAc
         )
 
 
-def _finding(row: Mapping[str, Any], min_count: int, kind: str) -> Finding:
-    """Say how the best head of all types compares with the rules, if there are enough mentions to say so."""
+def _finding(row: Mapping[str, Any], min_count: int, kind: str, *, is_claimed: bool) -> Finding:
+    """Say how the best head of all types compares with the rules, if enough mentions and documents say so."""
     name = head_name(row["layer"], row["head"])
     text = (
         f"Head {name} finds an antecedent of {share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])} "
         f"of {amount(row['total'], 'mentions')}, and the rules of {share(row['rule_based_accuracy'])}."
     )
-    if row["total"] >= min_count and not math.isnan(row["heldout_gain"]):
+    if row["total"] >= min_count and not is_claimed:
+        text += f" They are not compared: {NO_CLAIM.format(units='documents')}."
+    elif is_claimed and not math.isnan(row["heldout_gain"]):
         text += (
             f" Held out, the best heads have {share(row['heldout_accuracy'])}, "
             f"{_VERDICTS[side_of_baseline(row)]} the rules "

@@ -18,6 +18,7 @@ from ..shared.best_head import control_table
 from .baselines import column_name
 from .choices import REASONS
 from .columns import EXAMPLES
+from .contrasts import FEWEST_DOCUMENTS
 from .figures import best_figure, contrasts_figure, distance_figure, heads_figure
 from .shown_tables import (
     CoreferenceResults,
@@ -100,6 +101,7 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
             "map_facts": list(results.map_facts),
             "notes": list(results.notes),
             "min_count": results.min_count,
+            "fewest": FEWEST_DOCUMENTS,
         },
         shown=shown_tables(results),
         summary={

@@ -18,7 +18,8 @@ from ..shared.best_head import drawn
 from ..shared.ensembles import heads_of
 from ..shared.explored import bounds, head_measures, points, share
 from ..shared.held_out import side_of_baseline
-from ..shared.outcomes import Counts
+from ..shared.outcomes import Counts, effective_units
+from ..shared.resampling import FEWEST_UNITS
 from .accuracy import DependencyAccuracy
 from .columns import CELLS
 from .findings import SHOWN, findings_of, held_out, measure_id
@@ -56,11 +57,13 @@ def explored_dependency(
         name = row["relation"]
         measures += _measures(row, by_relation[name], members[name], replicates, kind, metric)
     single = [row for row in shown if row["relation"] not in TOTALS]
+    units = {row["relation"]: effective_units(members[row["relation"]], subsets, replicates) for row in single}
     frequent = [row for row in single if row["total"] >= results.min_count]
-    certain = [row for row in frequent if side_of_baseline(row) > 0]
+    spread = [row for row in frequent if units[row["relation"]] >= FEWEST_UNITS]
+    certain = [row for row in spread if side_of_baseline(row) > 0]
     return Contribution(
         measures=tuple(measure for pair in measures for measure in pair),
-        findings=tuple(findings_of(results, frequent, certain, kind)),
+        findings=tuple(findings_of(results, spread, certain, kind, left_out=len(frequent) - len(spread))),
         phrases=_phrases(certain),
         facts=_facts(measures, certain, int(results.cells["head"].max())),
         ensembles=tuple(_ensembles(results.ensembles, kind, metric.directions)),
@@ -141,8 +144,7 @@ def _facts(
             continue
         best_head = head_name(best["layer"], best["head"]) if best["direction"] == accuracy.direction else None
         values = gains.values  # noqa: PD011  # no table
-        # Without a bootstrap there are no lower bounds, and the gain itself must be above 0.
-        for index, (gain, low) in enumerate(zip(values, gains.low or values, strict=True)):
+        for index, (gain, low) in enumerate(zip(values, gains.low or [None] * len(values), strict=True)):
             if gain is not None and low is not None and low > 0:
                 head = head_name(index // n_heads + 1, index % n_heads + 1)
                 of_words = f"{_interval(accuracy, index)} of {amount(best['total'], 'words')}"

@@ -13,7 +13,7 @@ from ...storage.writing import amount
 from ..shared.ensembles import finds_more, found_together, with_intervals
 from ..shared.explored import address, points, share
 from ..shared.failures import clear_mistake
-from ..shared.held_out import side_of_zero
+from ..shared.held_out import NO_CLAIM, side_of_zero
 from ..shared.resampling import FEWEST_UNITS
 from .rules import FAMILIES
 from .section import DependencyResults
@@ -37,13 +37,26 @@ _MISTAKES = {
 
 
 def findings_of(
-    results: DependencyResults, frequent: Sequence[Mapping[str, Any]], certain: Sequence[Mapping[str, Any]], kind: str
+    results: DependencyResults,
+    frequent: Sequence[Mapping[str, Any]],
+    certain: Sequence[Mapping[str, Any]],
+    kind: str,
+    *,
+    left_out: int = 0,
 ) -> Iterator[Finding]:
     """Yield what was found: heads that beat position, relations without such a head, and the random copies."""
-    # frequent: the rows of the best heads of relations with enough words. certain: those that beat every fixed offset.
+    # frequent: the rows of the best heads of relations with enough words in enough sentences. certain: those that beat
+    # every fixed offset. left_out: how many relations have enough words, but in too few sentences.
     if not frequent:
+        if left_out:
+            text = (
+                f"Nothing is said of the {amount(left_out, 'relations')} with at least {amount(results.min_count, 'words')}: "
+                f"{NO_CLAIM.format(units='sentences')}."
+            )
+            yield Finding(text, "")
         return
-    relations = f"{amount(len(frequent), 'relations')} with at least {amount(results.min_count, 'words')}"
+    enough = f" in at least {FEWEST_UNITS} sentences" if left_out else ""
+    relations = f"{amount(len(frequent), 'relations')} with at least {amount(results.min_count, 'words')}{enough}"
     by_gain = sorted(certain, key=lambda row: -row["heldout_gain"])
     if by_gain:
         gains = "; ".join(map(_accuracy_and_gain, by_gain[:SHOWN]))
@@ -67,7 +80,7 @@ def findings_of(
         if by_gain:
             beaten = f"{len(by_gain)} relations" if len(by_gain) > 1 else "one relation"
             compared = f"the {beaten} in which one head beats the offset"
-        yield _control(results, by_gain or frequent, compared, kind)
+        yield _control(results, by_gain or frequent, compared)
 
 
 def _accuracy_and_gain(row: Mapping[str, Any]) -> str:
@@ -79,7 +92,7 @@ def _accuracy_and_gain(row: Mapping[str, Any]) -> str:
     )
 
 
-def _control(results: DependencyResults, rows: Sequence[Mapping[str, Any]], which: str, kind: str) -> Finding:
+def _control(results: DependencyResults, rows: Sequence[Mapping[str, Any]], which: str) -> Finding:
     """Compare the best heads of some relations, called ``which``, with those of the random copies."""
     copies = "a copy" if len(results.controls) == 1 else f"{len(results.controls)} copies"
     random, trained = (float(np.mean([row[name] for row in rows])) for name in ("control_accuracy", "accuracy"))
@@ -87,8 +100,7 @@ def _control(results: DependencyResults, rows: Sequence[Mapping[str, Any]], whic
         f"In {copies} of the model with random weights, the best heads for {which} reach {share(random)} on average, "
         f"where those of the model reach {share(trained)}."
     )
-    largest = max(rows, key=lambda row: float(row["accuracy"] - row["control_accuracy"]))
-    return Finding(text, _address(largest, kind))
+    return Finding(text, "")  # the explorer has the heads of the model alone
 
 
 def beyond_tags(row: Mapping[str, Any]) -> int:

@@ -14,6 +14,7 @@ from ...reports.table import ShownTable
 from ..shared.best_head import rate
 from ..shared.explored import points, share
 from ..shared.held_out import side_of_zero
+from ..shared.resampling import FEWEST_UNITS
 from .decisions import READINGS
 
 SCORES = ("UAS", "UUAS")
@@ -183,7 +184,8 @@ def tree_findings(trees: SpanningTrees) -> Iterator[tuple[str, str]]:
             f"{share(row['next_accuracy'])} if each word depends on the next one, {gain(row, 'next')}, "
             f"{share(row['previous_accuracy'])} if each word depends on the one before, {gain(row, 'previous')}"
         )
-        is_better = all(side_of_zero(row, f"{chain}_gain") > 0 for chain in CHAINS)
+        has_enough = trees.sentences >= FEWEST_UNITS
+        is_better = has_enough and all(side_of_zero(row, f"{chain}_gain") > 0 for chain in CHAINS)
         text = (
             f"Spanning trees of single heads {'are' if is_better else 'are not clearly'} better than both chains of "
             f"neighbors: held out, heads chosen on the other half reach {share(row['heldout_accuracy'])} {score} of "

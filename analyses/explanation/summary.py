@@ -64,7 +64,8 @@ class Bootstrap:
         """Return the mean of a column over the texts that are not NaN, and how far it deviates in each replicate."""
         is_defined = ~np.isnan(values)
         mean = float(values[is_defined].mean()) if is_defined.any() else np.nan
-        return Measured(name, mean, int(is_defined.sum()), self._means(values, is_defined) - mean)
+        deviations = self._means(values, is_defined) - mean
+        return Measured(name, mean, int(is_defined.sum()), deviations, units=self.distinct(is_defined))
 
     def _means(self, values: Values, is_defined: npt.NDArray[np.bool_]) -> Values:
         """Return the mean of the defined values in each replicate; NaN if it draws none of their texts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -13,7 +14,7 @@ from numpy import ndarray
 
 from ...corpora_loaders import Sentence, is_punct
 from ..shared.best_head import interval, rate, rates
-from ..shared.resampling import poisson_weights
+from ..shared.resampling import effective_number, poisson_weights
 
 Task = Literal["dependencies", "control"]
 
@@ -50,6 +51,7 @@ class AttachmentTables(NamedTuple):
     relations: pd.DataFrame  # one row per method, decoding and relation, punctuation included
     lengths: pd.DataFrame  # the same by dependency length, the distance between word and head in words; 0 for roots
     contrasts: pd.DataFrame  # differences of methods on the same words
+    units: float = math.nan  # the effective number of sentences, which claims need; NaN if it is unknown
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ def attachment(
             [_contrast(words, groups, replicated, pair) for pair in contrasts],
             columns=["first", "second", "difference", "low", "high"],
         ),
+        units=effective_number(np.bincount(words.sentence[words.scored])),
     )
 
 

@@ -12,6 +12,9 @@ from ...reports.explorer.data import Finding
 from ...reports.format import ARROWS, head_name, rows_of
 from ...storage.writing import amount
 from ..shared.explored import address, points, share
+from ..shared.held_out import NO_CLAIM
+from ..shared.resampling import FEWEST_UNITS
+from .attachment import AttachmentTables
 from .head_weights import HeadWeights
 from .methods import RANDOM
 
@@ -25,8 +28,10 @@ def trained_probes(history: pd.DataFrame) -> list[str]:
     return [str(name) for name in names if not str(name).endswith(RANDOM)]
 
 
-def score_texts(methods: pd.DataFrame, contrasts: pd.DataFrame, probes: Sequence[str]) -> Iterator[tuple[str, str]]:
+def score_texts(tables: AttachmentTables, probes: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield each probe and how it does beside its control task and beside what is simpler."""
+    methods = tables.methods
+    has_enough = tables.units >= FEWEST_UNITS
     is_tested = (methods["decoding"] == "argmax") & methods["method"].isin(probes) & (methods["total"] > 0)
     for row in rows_of(methods[is_tested]):
         score = share(row["uas"], row["uas_low"], row["uas_high"])
@@ -35,11 +40,14 @@ def score_texts(methods: pd.DataFrame, contrasts: pd.DataFrame, probes: Sequence
             f"The probe {row['method']} finds the syntactic heads of {score} of "
             f"{amount(row['total'], 'words')} of sentences that did not train it{runs}"
         )
+        if not has_enough or math.isnan(row["uas_low"]):
+            yield row["method"], f"{text}. It is not compared: {NO_CLAIM.format(units='sentences')}."
+            continue
         if not math.isnan(row["control_accuracy"]):
             verdict, control = _VERDICTS[is_selective(row)], share(row["control_accuracy"])
             text += f", {verdict} than on its control task ({control}, {points(row['selectivity'])})"
         methods_by_verdict: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS.values()}
-        for contrast in rows_of(contrasts):
+        for contrast in rows_of(tables.contrasts):
             if contrast["first"] == row["method"]:
                 difference = points(contrast["difference"], contrast["low"], contrast["high"])
                 methods_by_verdict[_VERDICTS[adds(contrast)]].append(f"“{contrast['second']}” ({difference})")
@@ -50,15 +58,13 @@ def score_texts(methods: pd.DataFrame, contrasts: pd.DataFrame, probes: Sequence
 
 
 def is_selective(row: Mapping[str, Any]) -> bool:
-    """Whether the score is above the accuracy on the control task with its whole interval, if it has one."""
-    lowest = row["uas"] if math.isnan(row["uas_low"]) else row["uas_low"]
-    return bool(lowest > row["control_accuracy"])
+    """Whether the score is above the accuracy on the control task with its whole interval."""
+    return bool(row["uas_low"] > row["control_accuracy"])
 
 
 def adds(row: Mapping[str, Any]) -> bool:
-    """Whether a difference of two methods is above 0 with its whole interval, if it has one."""
-    lowest = row["difference"] if math.isnan(row["low"]) else row["low"]
-    return bool(lowest > 0)
+    """Whether a difference of two methods is above 0 with its whole interval."""
+    return bool(row["low"] > 0)
 
 
 def measure_id(column: str, probe: str, direction: str) -> str:

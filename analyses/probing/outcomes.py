@@ -26,7 +26,7 @@ from ...storage.tensors import read_tensors, unpack
 from ..shared.best_head import rate
 from ..shared.comparable import Comparable, Measured
 from ..shared.metric import StateError
-from ..shared.resampling import poisson_weights
+from ..shared.resampling import effective_number, poisson_weights
 from .attachment import Attempt, TestedSentence, TestedWords, by_method
 
 _FILE = Path("states") / "probe.safetensors"
@@ -124,7 +124,7 @@ def _measured(
     n_words, total = int(words.sum()), weights @ words  # in the corpus, and in each replicate
     value = rate(int(right.sum()), n_words * n_runs)
     deviations = np.where(total > 0, (weights @ right) / n_runs / np.maximum(total, 1), np.nan) - value
-    return Measured(name, value, n_words, deviations)
+    return Measured(name, value, n_words, deviations, units=effective_number(words))
 
 
 def _identity(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -137,7 +137,7 @@ def probe_section(results: ProbeResults, titles: Titles) -> Section:
         },
         tables=tables,
         figures=figures,
-        findings=[Finding(text, "#methods") for _, text in score_texts(scores.methods, scores.contrasts, trained)],
+        findings=[Finding(text, "#methods") for _, text in score_texts(scores, trained)],
     )
 
 
@@ -271,8 +271,7 @@ def _facts(probe: str, heads: pd.DataFrame) -> Iterator[tuple[str, Fact, str]]:
 
 def _findings_of_scores(results: ProbeResults, probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:
     """Yield how each probe does, with the view of its weights if it has any."""
-    scores = results.tables
-    for probe, text in score_texts(scores.methods, scores.contrasts, trained_probes(results.history)):
+    for probe, text in score_texts(results.tables, trained_probes(results.history)):
         view = ""
         if probe in probes:
             direction = str(rows_of(probes[probe].heads.nlargest(1, "weight"))[0]["direction"])

@@ -8,6 +8,7 @@ arrays, one of each run, give the interval of the difference without another pas
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from .best_head import argbest
 from .held_out import heldout_rate
-from .outcomes import Counts
+from .outcomes import Counts, effective_units
 
 Array = npt.NDArray[Any]
 
@@ -33,6 +34,8 @@ class Measured:
         deviations: how far the statistic deviates in each bootstrap replicate, shape (replicates,). A deviation is NaN
             if the replicate draws nothing of the group.
         choice: what the run chose for this group on the whole corpus, for example ``"3-9 dep->head"``; may be empty.
+        units: the effective number of sentences, documents or other units that are resampled; NaN if it is unknown.
+            Fewer than `attentionology.analyses.shared.resampling.FEWEST_UNITS` are not tested.
 
     Example:
         >>> import numpy as np
@@ -45,6 +48,7 @@ class Measured:
     n: int
     deviations: Array
     choice: str = ""
+    units: float = math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,5 +110,6 @@ def measured_heads(
         held_out = heldout_rate(rows, subsets, replicates)
         direction, layer, head = argbest(correct)
         chosen = f"{layer + 1}-{head + 1} {directions[direction]}" if correct.any() else ""
-        measured.append(Measured(name, held_out.value, n, held_out.deviations, chosen))
+        units = effective_units(rows, subsets, replicates)
+        measured.append(Measured(name, held_out.value, n, held_out.deviations, chosen, units))
     return tuple(measured)

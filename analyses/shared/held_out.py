@@ -40,8 +40,13 @@ import pandas as pd
 
 from .best_head import STANDARD_ERRORS, Choice, both_halves, drawn, rate, rates, scored_choices
 from .outcomes import Counts
+from .resampling import FEWEST_UNITS
 
 Array = npt.NDArray[Any]
+
+
+NO_CLAIM = f"a claim needs bootstrap replicates and an effective number of {FEWEST_UNITS} {{units}} or more"
+"""Why nothing is said."""
 
 
 class HeldOutRate(NamedTuple):
@@ -117,18 +122,15 @@ def interval_of_halves(value: float, drawn: Array, choices: Array, splits: Array
 def side_of_baseline(row: Mapping[str, Any]) -> int:
     """Return on which side of its baseline a chosen head is: 1 for better, −1 for worse, 0 if neither is shown."""
     # A head is better if the lower ends of two intervals are above 0: that of its held-out gain, and that of its gain
-    # on the data that chose it, if the table has this gain. It is worse if the upper ends are below 0. Without a
-    # bootstrap, the gains themselves decide. Nothing is shown where there is no held-out gain.
+    # on the data that chose it, if the table has this gain. It is worse if the upper ends are below 0. Nothing is shown
+    # without intervals.
     sides = {side_of_zero(row, name) for name in ("gain", "heldout_gain") if name in row or name == "heldout_gain"}
     return sides.pop() if len(sides) == 1 else 0
 
 
 def side_of_zero(row: Mapping[str, Any], name: str) -> int:
-    """Return on which side of 0 a gain is with its whole interval, or by itself if it has none."""
-    gain, low, high = (float(row[column]) for column in (name, f"{name}_low", f"{name}_high"))
-    if math.isnan(low):
-        low = high = gain
-    return int(low > 0) - int(high < 0)
+    """Return on which side of 0 a gain is with its whole interval; 0 if it has none."""
+    return int(row[f"{name}_low"] > 0) - int(row[f"{name}_high"] < 0)
 
 
 def beside_zero(table: pd.DataFrame, low: str = "low", high: str = "high") -> tuple[int, int]:

@@ -25,7 +25,15 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from .metric import ConfiguredMetric, Metric
-from .resampling import MOST_DRAWN, TOO_LARGE, TooManyDecisionsError, check_limit, halves, poisson_weights
+from .resampling import (
+    MOST_DRAWN,
+    TOO_LARGE,
+    TooManyDecisionsError,
+    check_limit,
+    effective_number_drawn,
+    halves,
+    poisson_weights,
+)
 
 SPLITS = 10
 """The number of ways in which the corpus is cut into halves for held-out accuracy. A single split depends on luck."""
@@ -50,6 +58,12 @@ class Counts:
     correct: Array
     baselines: Array
     total: Array
+
+
+def effective_units(rows: Sequence[int], subsets: Counts, replicates: Counts) -> float:
+    """Return the effective number of units of some groups together, which claims need; NaN without replicates."""
+    rows = list(rows)
+    return effective_number_drawn(int(subsets.total[rows, 0].sum()), replicates.total[rows].sum(0, dtype=np.int64))
 
 
 class OutcomeCounts(ConfiguredMetric):

@@ -26,9 +26,10 @@ from ...corpora_loaders.errors import AttentionologyError
 MOST_DRAWN = 20
 """How often a replicate draws one sentence at most, see `poisson_weights`."""
 
-FEWEST_UNITS = 10
-"""The smallest number of sentences, documents or other units from which an interval may support a claim. With fewer, a
-bootstrap knows too little of how much they vary, and its intervals are too narrow."""
+FEWEST_UNITS = 20
+"""The smallest effective number of sentences, documents or other units from which an interval may support a claim. With
+fewer, a bootstrap knows too little of how much they vary. In the simulations of ``tests/reference/coverage.py``, some
+intervals contain the truth in 90 % of the cases with ten units, and all of them in 92 % or more from 20 units on."""
 
 _MASK = (1 << 64) - 1
 
@@ -66,6 +67,15 @@ def _poisson_weights(sentence_ids: tuple[str, ...], replicates: int, seed: int) 
 def effective_number(sizes: npt.NDArray[Any]) -> float:
     """Return how many units of equal size would give as certain a number as units of these sizes (Kish 1965)."""
     return float(sizes.sum() ** 2 / max(1, (sizes**2).sum()))
+
+
+def effective_number_drawn(total: int, drawn: npt.NDArray[Any]) -> float:
+    """Return the `effective_number` of the units of ``total`` decisions; NaN without bootstrap replicates."""
+    # drawn: the number of decisions in each replicate. As each unit is drawn a Poisson(1) number of times, its variance
+    # is the sum of the squared sizes of the units, which no table has. With 1,000 replicates, the error is 4 %.
+    if not len(drawn) or not total:
+        return math.nan
+    return float(total**2 / np.mean((drawn - float(total)) ** 2))
 
 
 def weights_of_keys(keys: npt.NDArray[np.uint64], replicates: int) -> npt.NDArray[np.uint8]:

@@ -153,7 +153,8 @@ def comparable_statistics(metric: SurfaceStatistics) -> tuple[Comparable, ...]:
         """Return the mean of a statistic over some layers, and how far that of each replicate deviates from it."""
         values = tables.layers[statistic].to_numpy()
         deviations = metric.layer_replicates(statistic) - values[:, None]  # (layers, replicates)
-        return Measured(group, float(values[layers].mean()), inputs[statistic], deviations[layers].mean(0))
+        n = inputs[statistic]
+        return Measured(group, float(values[layers].mean()), n, deviations[layers].mean(0), units=n)
 
     def layer_by_layer(statistic: str, prefix: str = "") -> list[Measured]:
         """Return the mean of a statistic for each layer alone."""

@@ -140,11 +140,13 @@ class Contrasts:
 
 def _sum(one: Measured, other: Measured) -> Measured:
     deviations = one.deviations + other.deviations
-    return Measured(one.group, one.value + other.value, one.n + other.n, deviations)
+    units = one.units + other.units
+    return Measured(one.group, one.value + other.value, one.n + other.n, deviations, units=units)
 
 
 def _mean(total: Measured, n_treebanks: int) -> Measured:
-    return Measured(total.group, total.value / n_treebanks, total.n, total.deviations / n_treebanks)
+    deviations = total.deviations / n_treebanks
+    return Measured(total.group, total.value / n_treebanks, total.n, deviations, units=total.units)
 
 
 def _without_deviations(with_deviations: Contrast) -> Contrast:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
-from attentionology.analyses.coreference.contrasts import SHOWN, simultaneous_margin
-from attentionology.analyses.shared.outcomes import SPLITS
+from attentionology.analyses.coreference.contrasts import SHOWN, contrast_tables, simultaneous_margin
+from attentionology.analyses.shared.outcomes import SPLITS, Counts
 from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders.coreference import ANTI, PRO
 from tests.documents import corpus, document, random_document, window
@@ -58,9 +58,25 @@ def naive_contrasts(windows, counted, pair, weights):
     return {place: Fraction(a[place], n) - Fraction(b[place], m) for place in PLACES} if n and m else None
 
 
+def one_sided(documents):
+    """Counts of one mention in each of many documents: one head finds all but one of a group, and none of the other."""
+    ids = [f"d{n}" for n in range(2 * documents)]
+    hits = np.zeros((2, len(ids), 2), dtype=int)  # group, document, direction
+    hits[0, 1:documents, 0] = 1
+    is_in_group = np.repeat(np.eye(2, dtype=int), documents, axis=1)
+
+    def of(weights):
+        weights = weights.astype(int)
+        correct = np.einsum("wd,gdn->gwn", weights, hits)[:, :, None, :, None, None]
+        return Counts(correct, np.zeros((2, len(weights), 0)), (weights @ is_in_group.T).T)
+
+    whole = np.ones((1, len(ids)), dtype=bool)
+    return of(np.concatenate([whole, halves(ids, SPLITS)])), of(poisson_weights(ids, 300))
+
+
 @pytest.mark.parametrize("pair", [(PRO, ANTI), (f"type 2, {PRO}", f"type 2, {ANTI}")])
 def test_against_a_naive_computation(pair):
-    docs, windows, maps = pairs_of_documents(11, 14)
+    docs, windows, maps = pairs_of_documents(11, 240)
     replicates, seed = 40, 5
     accuracy = CoreferenceAccuracy(corpus(*docs), LAYERS, HEADS, replicates=replicates, seed=seed)
     accuracy.update(batch_of(windows, maps))
@@ -150,7 +166,7 @@ def twins(count, *, paired):
 def test_versions_of_one_sentence_have_to_be_drawn_together():
     tables = {}
     for paired in (True, False):
-        docs, maps = twins(40, paired=paired)
+        docs, maps = twins(90, paired=paired)
         accuracy = CoreferenceAccuracy(corpus(*docs), 1, 1, replicates=200)
         accuracy.update(batch_of([window(one) for one in docs], maps))
         tables[paired] = accuracy.compute().head_contrasts
@@ -182,13 +198,19 @@ def test_simultaneous_intervals_hold_together_where_pointwise_ones_do_not():
 
 
 def test_simultaneous_intervals_stay_within_the_possible_range():
-    docs, windows, maps = pairs_of_documents(1, 4)
-    accuracy = CoreferenceAccuracy(corpus(*docs), LAYERS, HEADS, replicates=40)
-    accuracy.update(batch_of(windows, maps))
-    bounds = accuracy.compute().head_contrasts[["difference", "simultaneous_low", "simultaneous_high"]].dropna()
-    assert (bounds["simultaneous_low"] >= -1).all()
-    assert (bounds["simultaneous_high"] <= 1).all()
-    assert ((bounds["simultaneous_low"] == -1) | (bounds["simultaneous_high"] == 1)).any()
+    every, _ = contrast_tables(0, ("x", "y"), {"x": [0], "y": [1]}, *one_sided(50))
+    (head,) = every.query("direction == 'mention->antecedent'").to_dict("records")
+    assert head["difference"] == pytest.approx(49 / 50)
+    assert 0 < head["simultaneous_low"] < 49 / 50
+    assert head["simultaneous_high"] == 1
+
+
+def test_intervals_of_all_heads_need_many_documents_in_each_group():
+    every, largest = contrast_tables(0, ("x", "y"), {"x": [0], "y": [1]}, *one_sided(30))
+    assert every[["difference", "difference_low", "difference_high"]].notna().all(axis=None)
+    for table in (every, largest):
+        assert len(table)
+        assert table[["simultaneous_low", "simultaneous_high"]].isna().all(axis=None)
 
 
 def test_no_replicates_no_interval_and_no_groups_no_table():

@@ -59,7 +59,7 @@ def greedy(words, most, readings):
 
 @pytest.fixture(scope="module")
 def corpus():
-    return random_corpus(5, sentences=30)
+    return random_corpus(5, sentences=60)
 
 
 def table_of(corpus, most=3, readings=2):
@@ -191,14 +191,14 @@ def test_nothing_is_said_of_ensembles_without_intervals(corpus):
     both = replace(made, ensembles=pd.concat([made.ensembles, without]))
     texts = [finding.text for finding in explored_dependency(both, accuracy, "weight").findings]
     [text] = [text for text in texts if "averaged maps" in text]
-    assert text.startswith("For 1 of 1 relation with at least 1 words in at least 10 sentences, averaged maps")
+    assert text.startswith("For 1 of 1 relation with at least 1 words in at least 20 sentences, averaged maps")
     texts = [f.text for f in explored_dependency(replace(made, ensembles=without), accuracy, "weight").findings]
     assert not any("averaged maps" in text for text in texts)
 
 
-def test_fewer_than_ten_sentences_give_no_interval(corpus):
+def test_few_sentences_give_no_interval(corpus):
     texts, maps = corpus
-    table = table_of((texts[:9], maps[:9]))
+    table = table_of((texts[:19], maps[:19]))
     assert table["gain"].notna().all()
     assert table[["gain_low", "gain_high"]].isna().all(axis=None)
 

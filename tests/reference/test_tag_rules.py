@@ -35,7 +35,7 @@ TAGS = ("NOUN", "VERB", "DET", "odd")
 
 @pytest.fixture(scope="module")
 def corpus():
-    texts, maps = random_corpus(11, sentences=30)
+    texts, maps = random_corpus(11, sentences=70)
     rng = np.random.default_rng(1)
     tagged = [
         replace(text, tags=tuple(rng.choice(TAGS, len(text)).tolist()) if i % 7 else ()) for i, text in enumerate(texts)

@@ -25,6 +25,7 @@ from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.norms.report import explored_norms
 from attentionology.analyses.shared.ensembles import finds_more
 from attentionology.analyses.shared.held_out import gain_columns, side_of_baseline
+from attentionology.analyses.shared.resampling import FEWEST_UNITS
 from attentionology.analyses.surface.report import explored_surface, sinks
 from attentionology.reports.explorer.contribution import Contribution
 from tests.documents import counted_mentions
@@ -133,7 +134,7 @@ HEADS = [
 ]
 
 
-def of_pairs(contrasts, special=0.4):
+def of_pairs(contrasts, special=0.4, units=FEWEST_UNITS):
     cells = pd.DataFrame(HEADS).assign(error_rate=0.5, low=0.45, high=0.55, on_special=0.1)
     is_best = (cells["setting"] == "AWI") & (cells["measure"] == "norm") & (cells["layer"] == 2)
     cells.loc[is_best & (cells["heads"] == "single"), ["error_rate", "low", "high"]] = [0.2, 0.15, 0.3]
@@ -143,7 +144,7 @@ def of_pairs(contrasts, special=0.4):
     undefined = dict.fromkeys(("heldout_error_rate", "heldout_gain", "heldout_gain_low", "heldout_gain_high"), np.nan)
     baselines = pd.DataFrame([{"name": "diagonal", "error_rate": 0.3, "low": 0.28, "high": 0.32}])
     table = pd.DataFrame(contrasts, columns=["contrast", "of", "layer", "difference", "low", "high"])
-    tables = AlignmentTables(cells, cells.assign(**undefined), table, pd.DataFrame(), baselines)
+    tables = AlignmentTables(cells, cells.assign(**undefined), table, pd.DataFrame(), baselines, units)
     chosen = LayerChoice(Series("AWI", "norm"), 0, by_gold=True)
     results = AlignmentResults("cross-attention", tables, (), chosen)
     return "\n".join(finding.text for finding in explored_alignment(results).findings)
@@ -163,6 +164,7 @@ def test_norms_are_better_only_where_the_interval_lies_below_0():
     assert "The differences of error rates lie between -20.0 points and +10.0 points." in said
     assert "those of positions that predict it (AWO) in 0 of 1 comparison, and worse in 1. The" in said
     assert "comparisons" not in of_pairs([])
+    assert "comparisons" not in of_pairs(rows, units=FEWEST_UNITS - 0.01)
 
 
 def test_words_that_rest_on_special_tokens():
@@ -229,8 +231,8 @@ WORSE = {"heldout_gain": -0.1, "heldout_gain_low": -0.2, "heldout_gain_high": -0
         ({**HELD_OUT, "gain_low": -0.001}, 0),
         ({**WORSE, "gain": -0.1, "gain_low": -0.2, "gain_high": -0.01}, -1),
         ({**WORSE, "heldout_gain_high": 0.001, "gain": -0.1, "gain_low": -0.2, "gain_high": -0.01}, 0),
-        ({"gain_low": NAN, "gain_high": NAN, **WITHOUT, "heldout_gain": 0.01}, 1),  # no bootstrap
-        ({"gain_low": NAN, "gain_high": NAN, **WITHOUT, "heldout_gain": 0.0}, 0),
+        ({"gain_low": NAN, "gain_high": NAN, **WITHOUT, "heldout_gain": 0.01}, 0),  # no bootstrap
+        ({"gain_low": NAN, "gain_high": NAN, **HELD_OUT}, 0),
     ],
 )
 def test_a_claim_needs_both_gains_on_its_side(changes, side):
@@ -266,7 +268,7 @@ def said(contribution: Contribution) -> str:
 
 @pytest.fixture(scope="module")
 def words():
-    texts, maps = random_corpus(22, sentences=20)
+    texts, maps = random_corpus(22, sentences=100)
     for text, of_text in zip(texts, maps, strict=True):  # head 2-3 finds every word's head, head 2-1 two of three
         for word, head in enumerate(text.heads, start=1):
             of_text[1, 2, word, head or 0] += 100
@@ -353,7 +355,7 @@ def test_the_explorer_averages_ensembles_of_several_heads(words):
 
 @pytest.fixture(scope="module")
 def mentions():
-    metric = counted_mentions()
+    metric = counted_mentions(60)
     return metric, metric.compute()
 
 
@@ -381,13 +383,13 @@ def test_heads_beat_the_rules_only_if_they_do_held_out(mentions):
         assert "not clearly" in said(silent)
 
 
-def of_baseline(changes):
+def of_baseline(changes, units=FEWEST_UNITS):
     series = {"setting": "AWI", "measure": "norm", "heads": "single", "direction": "forward"}
     head = {**series, "layer": 1, "error_rate": 0.2, "low": 0.1, "high": 0.3, "on_special": 0.0}
     cells = pd.DataFrame([{**head, "head": 1}, {**head, "head": 2, "error_rate": 0.4, "low": 0.3, "high": 0.5}])
     best = pd.DataFrame([{**head, "head": 1, "heldout_error_rate": 0.25, **changes}])
     baselines = pd.DataFrame([{"name": "diagonal", "error_rate": 0.35, "low": 0.32, "high": 0.38}])
-    tables = AlignmentTables(cells, best, pd.DataFrame(), pd.DataFrame(), baselines)
+    tables = AlignmentTables(cells, best, pd.DataFrame(), pd.DataFrame(), baselines, units)
     chosen = LayerChoice(Series("AWI", "norm"), 0, by_gold=True)
     return said(explored_alignment(AlignmentResults("cross-attention", tables, (), chosen)))
 
@@ -398,3 +400,41 @@ def test_heads_beat_the_best_baseline_only_if_they_do_held_out():
     assert "the best heads are worse than the best baseline (-10.0 points" in of_baseline(WORSE)
     assert "than the best baseline" not in of_baseline(WITHOUT)
     assert "20.0 % [10.0, 30.0] by norm (AWI); held out, the best ones have 25.0 %." in of_baseline(HELD_OUT)
+    for units in (FEWEST_UNITS - 0.01, NAN):
+        silent = of_baseline(HELD_OUT, units)
+        assert "35.0 % [32.0, 38.0]. Heads are not compared with it: a claim needs bootstrap replicates and" in silent
+        assert "below this rate" not in silent
+
+
+@pytest.mark.parametrize("replicates", [0, 200])
+def test_nothing_is_claimed_of_few_sentences_or_without_replicates(replicates):
+    """In nine sentences, one head finds all heads of words."""
+    texts, maps = random_corpus(22, sentences=9 if replicates else 40)
+    for text, of_text in zip(texts, maps, strict=True):
+        for word, head in enumerate(text.heads, start=1):
+            of_text[1, 2, word, head or 0] += 100
+    metric = DependencyAccuracy(RELATIONS, 2, 3, replicates=replicates)
+    metric.update(batch_of(texts, maps))
+    tables = metric.compute()
+    assert (tables.best["accuracy"] == 1).any()
+    contribution = explored_dependency(DependencyResults(tables.cells, tables.best, min_count=1), metric, "weight")
+    assert [(finding.text, finding.address) for finding in contribution.findings] == [
+        (
+            "Nothing is said of the 5 relations with at least 1 words: a claim needs bootstrap replicates and an "
+            "effective number of 20 sentences or more.",
+            "",
+        )
+    ]
+    assert not contribution.phrases
+    assert not contribution.facts
+
+
+def test_few_documents_are_not_compared_with_the_rules():
+    metric = counted_mentions()  # eight documents
+    best = metric.compute().best.assign(**BETTER, **HELD_OUT)
+    results = CoreferenceResults(metric.compute()._replace(best=best), min_count=1)
+    contribution = explored_coreference(results, metric, "weight")
+    assert contribution.findings[0].text.endswith(
+        "They are not compared: a claim needs bootstrap replicates and an effective number of 20 documents or more."
+    )
+    assert "better than the rules do" not in said(contribution)

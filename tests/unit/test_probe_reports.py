@@ -12,9 +12,11 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.probing import columns as probing_columns
+from attentionology.analyses.probing.attachment import AttachmentTables
 from attentionology.analyses.probing.findings import adds, is_selective, score_texts, trained_probes
 from attentionology.analyses.probing.head_weights import head_weights
 from attentionology.analyses.probing.report import ProbeResults, methods_table
+from attentionology.analyses.shared.resampling import FEWEST_UNITS
 from attentionology.reports.format import interval
 from attentionology.reports.page import Section
 from attentionology.reports.table import ShownTable
@@ -221,7 +223,7 @@ def test_the_headline_of_a_probe_says_what_the_tables_say(usual):
     """Its score beside the control task, and what it adds to something simpler, each with its interval."""
     by_method = {row["method"]: row for row in scores(usual.case, usual.found, page=True)}
     added = {row["difference of"]: row for row in contrasts(usual.found)}
-    texts = dict(score_texts(usual.found.tables.methods, usual.found.tables.contrasts, [*by_method]))
+    texts = dict(score_texts(usual.found.tables, [*by_method]))
     row, more = by_method["attention"], added["attention"]
     uas, _, limits = row["UAS %"].partition(" ")
     difference, _, bounds = more["points of UAS"].partition(" ")
@@ -241,17 +243,16 @@ def test_the_headline_of_a_probe_says_what_the_tables_say(usual):
 def test_a_probe_is_clearly_better_only_with_the_whole_interval():
     assert adds({"difference": 0.1, "low": 0.001, "high": 0.2})
     assert not adds({"difference": 0.1, "low": 0.0, "high": 0.2})
-    assert adds({"difference": 0.001, "low": math.nan, "high": math.nan})  # no bootstrap
-    assert not adds({"difference": 0.0, "low": math.nan, "high": math.nan})
+    assert not adds({"difference": 0.1, "low": math.nan, "high": math.nan})  # no bootstrap
     assert is_selective({"uas": 0.6, "uas_low": 0.501, "control_accuracy": 0.5})
     assert not is_selective({"uas": 0.6, "uas_low": 0.5, "control_accuracy": 0.5})
-    assert is_selective({"uas": 0.6, "uas_low": math.nan, "control_accuracy": 0.5})
-    assert not is_selective({"uas": 0.5, "uas_low": math.nan, "control_accuracy": 0.5})
+    assert not is_selective({"uas": 0.6, "uas_low": math.nan, "control_accuracy": 0.5})
 
 
 def test_what_a_probe_does_not_clearly_beat_is_named_as_such(usual):
-    unclear = usual.found.tables.contrasts.assign(low=-0.001)
-    texts = dict(score_texts(usual.found.tables.methods.assign(uas_low=0.1), unclear, ["attention"]))
+    tables = usual.found.tables
+    unclear = tables._replace(methods=tables.methods.assign(uas_low=0.1), contrasts=tables.contrasts.assign(low=-0.001))
+    texts = dict(score_texts(unclear, ["attention"]))
     assert "It finds not clearly more than “best offset” (" in texts["attention"]
     assert ", not clearly more than on its control task (" in texts["attention"]
 
@@ -277,7 +278,10 @@ def test_what_is_said_of_a_probe_under_each_condition():
         ]
     )
     begins = "finds the syntactic heads of 60.0 % [55.0, 65.0] of 1,200 words of sentences that did not train it"
-    assert list(score_texts(methods, contrasts, ["attention", "attention+words", "words"])) == [
+    nothing = pd.DataFrame()
+    tables = AttachmentTables(methods, nothing, nothing, nothing, contrasts, units=FEWEST_UNITS)
+    probes = ["attention", "attention+words", "words"]
+    assert list(score_texts(tables, probes)) == [
         (
             "attention",
             f"The probe attention {begins}, not clearly more than on its control task (58.0 %, +2.0 points). It finds "
@@ -286,5 +290,13 @@ def test_what_is_said_of_a_probe_under_each_condition():
         ),
         ("attention+words", f"The probe attention+words {begins}, as a mean of 2 runs."),
     ]
+    not_compared = (
+        "It is not compared: a claim needs bootstrap replicates and an effective number of 20 sentences or more."
+    )
+    few = tables._replace(units=FEWEST_UNITS - 0.01)
+    assert dict(score_texts(few, ["attention"])) == {"attention": f"The probe attention {begins}. {not_compared}"}
+    without = tables._replace(methods=methods.assign(uas_low=math.nan, uas_high=math.nan))
+    (text,) = dict(score_texts(without, ["attention"])).values()
+    assert text.endswith(not_compared)
     history = pd.DataFrame({"method": ["attention", "attention, random weights", "attention", "words"]})
     assert trained_probes(history) == ["attention", "words"]

@@ -138,7 +138,11 @@ def test_coreference(mentions) -> None:  # noqa: F811  # the fixture
         f"{MIN_COUNT} mentions. [figure coreference_best]"
     )
     assert "The largest of 12 differences would be large even by chance." in text  # 2 layers, 3 heads, 2 directions
-    many = {**section.context, "choices": 1234, "largest": [{**each, "choices": 4321} for each in largest]}
+    many = {
+        **section.context,
+        "choices": 1234,
+        "largest": [{**each, "choices": 4321, "has_intervals": True} for each in largest],
+    }
     in_many = said("coreference", replace(section, context=many))
     assert "The largest of 1,234 differences would be large even by chance." in in_many
     assert "of 4,321 heads and directions" in in_many

@@ -47,7 +47,7 @@ def results():
     correlations.loc[0, ["rho", "low", "high"]] = np.nan
     baselines = made_up(columns.BASELINES, [{"name": "diagonal", "links": 1234}, {"name": "other", "links": 7}])
     contrasts = made_up(columns.CONTRASTS, differences)
-    tables = AlignmentTables(cells, best, contrasts, correlations, baselines)
+    tables = AlignmentTables(cells, best, contrasts, correlations, baselines, units=20)
     chosen = LayerChoice(Series("AWI", "norm"), 0, by_gold=True)
     return AlignmentResults("cross-attention", tables, (best,), chosen)
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.contract import OptionError, Titles
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.failure_tables import by_relation, failure_tables, shown_failures
 from attentionology.analyses.dependency.failures import DependencyFailures
@@ -120,8 +121,10 @@ def test_the_legend_explains_every_number(results):
 
 @pytest.fixture(scope="module")
 def counted():
-    accuracy, failures = counted_words(), DependencyFailures(RELATIONS, 2, 3)
-    failures.update(batch_of(*random_corpus(0)))
+    texts, maps = random_corpus(0, sentences=90)
+    accuracy, failures = DependencyAccuracy(RELATIONS, 2, 3, replicates=20), DependencyFailures(RELATIONS, 2, 3)
+    accuracy.update(batch_of(texts, maps))
+    failures.update(batch_of(texts, maps))
     tables = accuracy.compute()
     failed = failure_tables(failures, tables.best, tables.cells, ["best"])
     return accuracy, DependencyResults(tables.cells, tables.best, (), 20, (), failed)

@@ -33,7 +33,7 @@ def test_candidates_of_a_decision():
 
 
 def test_the_finding_has_the_numbers_of_the_best_head():
-    metric = counted_mentions()
+    metric = counted_mentions(60)
     tables = metric.compute()
     best = distinct(tables.best[tables.best["type"] == "all"])
     (row,) = best[best["candidates"] == best["candidates"].iloc[0]].to_dict("records")
@@ -58,7 +58,7 @@ def test_the_finding_has_the_numbers_of_the_best_head():
     ],
 )
 def test_the_finding_says_on_which_side_of_the_rules_the_heads_are(low, high, verdict):
-    metric = counted_mentions()
+    metric = counted_mentions(60)
     tables = metric.compute()
     gains = {
         f"{name}{end}": value for name in ("gain", "heldout_gain") for end, value in (("_low", low), ("_high", high))
@@ -70,7 +70,7 @@ def test_the_finding_says_on_which_side_of_the_rules_the_heads_are(low, high, ve
 
 
 def test_the_summary_of_a_head_names_the_first_type_that_it_is_the_best_for():
-    metric = counted_mentions()
+    metric = counted_mentions(60)
     tables = metric.compute()
     gains = {f"{name}{end}": 0.1 for name in ("gain", "heldout_gain") for end in ("", "_low", "_high")}
     best = tables.best.assign(layer=1, head=2, **gains)
