@@ -232,7 +232,7 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
                 records[model] = counted.results[0].record
                 measurements.append(Measurements(model, families))
         contrasts.add(treebank, measurements, partial(_pairing, records))
-    transfer_tables = [transfers(counts, min_count, model=model, map=kind) for (model, kind), counts in kept.items()]
+    transferred = {key: transfers(counts, min_count, model=key[0], map=key[1]) for key, counts in kept.items()}
     return Survey(
         models=grid.models,
         treebanks=tuple(plan.treebanks),
@@ -243,9 +243,10 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
         relation=options.shown_relation,
         min_count=min_count,
         left_out=plan.left_out,
-        transfer_rows=[row for rows, _ in transfer_tables for row in rows],
-        transfer_mean_rows=[row for _, mean_rows in transfer_tables for row in mean_rows],
+        transfer_rows=[row for of_model in transferred.values() for row in of_model.rows],
+        transfer_mean_rows=[row for of_model in transferred.values() for row in of_model.means],
         training_rows=curves.rows(),
+        choosers={key: of_model.choosers for key, of_model in transferred.items()},
     )
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from ...corpora_loaders.describing import amount
 from ...corpora_loaders.releases import grouped_reasons
 from ...reports.saved import Saved
+from .choosers import ChooserContrast
 from .columns import SURVEY_CONTRASTS, SURVEY_MEANS, SURVEY_TRAINING, SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS
 from .contrasts import SurveyContrast
 from .tables import CellFailure, CellResult, cells_table, contrasts_table, rows_table, survey_table
@@ -37,6 +38,7 @@ class Survey(Saved):
         min_count: relations with fewer words are grayed and not tested.
         left_out: treebanks that a pattern of names stands for and that cannot be read, each with the reason.
         transfer_rows, transfer_mean_rows, training_rows: the rows of the tables of transfer and training.
+        choosers: by model and kind of map, how the heads of two treebanks transfer to the same other treebanks.
 
     Example:
         >>> from attentionology import CorpusOptions, CountOptions, survey
@@ -61,6 +63,7 @@ class Survey(Saved):
     transfer_rows: Sequence[Mapping[str, Any]] = ()
     transfer_mean_rows: Sequence[Mapping[str, Any]] = ()
     training_rows: Sequence[Mapping[str, Any]] = ()
+    choosers: Mapping[tuple[str, str], Sequence[ChooserContrast]] = field(default_factory=dict)
 
     @cached_property
     def table(self) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from ...reports.page import Section
 from ...reports.tables import records
 from ..comparison.findings import clear_first, difference_text
 from ..dependency.tables import TOTALS
+from .choosers import transfer_findings
 from .figures import accuracies_figure, differences_figure, training_figure, transfer_figure
 from .matrices import MatrixMaker, relations_of
 from .results import Survey, grid_size
@@ -22,7 +23,7 @@ from .shown_tables import (
     transfer_relation_table,
     transfer_table,
 )
-from .transfer import only_in_one, transfer_findings
+from .transfer import only_in_one
 
 _CURVES = 8
 """The largest number of models whose training curves are drawn."""
@@ -78,7 +79,7 @@ def survey_section(survey: Survey, folder: Path | None = None) -> Section:
             "min_count": survey.min_count,
             "has_reports": folder is not None and any(result.reports for result in survey.results),
             "has_transfer": bool(survey.transfer_rows),
-            "transfer_findings": list(transfer_findings(survey.transfer_means_table)),
+            "transfer_findings": list(transfer_findings(survey.choosers)),
             "transfer_relation": transfer_relation(survey),
             "only_in_one": only_in_one(survey.transfer_means_table),
             "training": list(training_figures),

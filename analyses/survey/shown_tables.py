@@ -12,12 +12,12 @@ from ...reports.format import direction, interval, percent, rows_of
 from ...reports.table import ShownTable, as_line
 from ...storage.writing import amount
 from ..dependency.tables import ALL
+from .choosers import transfer_findings
 from .columns import SURVEY_CELLS
 from .contrasts import SurveyContrast
 from .matrices import MEAN, Entry, MatrixMaker, pair_name, short_names
 from .results import Survey, grid_size
 from .tables import Cell
-from .transfer import transfer_findings
 
 
 def in_terminal(survey: Survey, width: int) -> RenderableType:
@@ -30,7 +30,7 @@ def in_terminal(survey: Survey, width: int) -> RenderableType:
             "The gold are the enhanced dependencies; left out in all cells together: "
             f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes."
         )
-    lines += transfer_findings(survey.transfer_means_table)
+    lines += transfer_findings(survey.choosers)
     lines += [f"Warning: {warning}" for warning in survey.warnings]
     for result, failure in survey.failures:
         kind = f" ({failure.kind})" if failure.kind else ""

@@ -14,7 +14,7 @@ own, as for means over treebanks (`attentionology.analyses.survey.contrasts`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
@@ -24,15 +24,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from ...corpora_loaders import coarse_relation
-from ...corpora_loaders.describing import amount
 from ...reports.format import rows_of
 from ..dependency.decisions import READINGS
 from ..dependency.tables import TOTALS, Asked
 from ..shared.best_head import Choice, argbest, drawn, interval, rate, rates
 from ..shared.comparable import Measured, replicate_order
-from ..shared.explored import points
 from ..shared.held_out import best_in_replicates, choice_deviations, gain_columns, score_deviations
 from ..shared.outcomes import Counts
+from ..shared.resampling import effective_number_drawn
+from .choosers import ChooserContrast, Choosers, Loss
 
 Array = npt.NDArray[Any]
 Row = dict[str, Any]
@@ -102,24 +102,48 @@ class _Transferred(NamedTuple):
     rows: list[Row]
     mean: Row
     deviations: Array
+    losses: Mapping[str, Loss]  # of the relations that are part of the mean
 
 
-def transfers(treebanks: Mapping[str, KeptCounts], min_count: int, **labels: str) -> tuple[list[Row], list[Row]]:
-    """Score the best heads of each treebank on every other one: the rows of both tables of transfer.
+class Transfers(NamedTuple):
+    """The rows of both tables of transfer, and the treebanks that choose compared with each other."""
+
+    rows: list[Row]
+    means: list[Row]
+    choosers: list[ChooserContrast]
+
+
+def transfers(treebanks: Mapping[str, KeptCounts], min_count: int, **labels: str) -> Transfers:
+    """Score the best heads of each treebank on every other one.
 
     The counts are those of one model with one kind of map. Relations that are part of means have at least ``min_count``
     words in both treebanks. The labels are further columns of all rows, such as the name of the model.
     """
-    rows, means = list[Row](), list[Row]()
     # An order of its own, as if the name of the treebank were part of the ids of its sentences.
     orders = {name: replicate_order(name, kept.replicates.total.shape[1]) for name, kept in treebanks.items()}
-    for chosen_on in treebanks:
-        pairs = [_transferred(chosen_on, name, treebanks, orders, min_count) for name in treebanks if name != chosen_on]
-        rows += [{**labels, **row} for pair in pairs for row in pair.rows]
-        means += [{**labels, **pair.mean} for pair in pairs]
-        if pairs_with_mean := [pair for pair in pairs if pair.mean["relations"]]:
+    choosers = Choosers({name: _units(kept) for name, kept in treebanks.items()})
+    pairs: dict[str, list[_Transferred]] = {name: [] for name in treebanks}  # by the treebank that chose
+    for scored_on in treebanks:
+        transferred = {
+            name: _transferred(name, scored_on, treebanks, orders, min_count) for name in treebanks if name != scored_on
+        }
+        choosers.add(scored_on, {name: pair.losses for name, pair in transferred.items()})
+        for name, pair in transferred.items():  # without the losses, to save memory
+            pairs[name].append(pair._replace(losses={}))
+    rows, means = list[Row](), list[Row]()
+    for chosen_on, of_choice in pairs.items():
+        rows += [{**labels, **row} for pair in of_choice for row in pair.rows]
+        means += [{**labels, **pair.mean} for pair in of_choice]
+        if pairs_with_mean := [pair for pair in of_choice if pair.mean["relations"]]:
             means.append({**labels, "chosen_on": chosen_on, "scored_on": "", **_mean_over_treebanks(pairs_with_mean)})
-    return rows, means
+    return Transfers(rows, means, choosers.contrasts())
+
+
+def _units(kept: KeptCounts) -> float:
+    """Return the effective number of sentences of a treebank, by the words of all relations that are part of means."""
+    rows = sorted({row for name in kept.in_means for row in kept.groups[name]})
+    n_words = sum(kept.heldout[name].n for name in kept.in_means)
+    return effective_number_drawn(n_words, drawn(kept.replicates.total[rows]))
 
 
 def _mean_over_treebanks(pairs: Sequence[_Transferred]) -> Row:
@@ -140,6 +164,7 @@ def _transferred(
     choice, score = treebanks[chosen_on], treebanks[scored_on]
     rows = list[Row]()
     rows_in_mean, deviations_in_mean = list[Row](), list[Array]()
+    losses: dict[str, Loss] = {}
     for relation in choice.groups:
         if relation not in score.groups:
             continue
@@ -173,6 +198,7 @@ def _transferred(
         if is_frequent and relation in choice.in_means and not math.isnan(row["loss"]):
             rows_in_mean.append(row)
             deviations_in_mean.append(deviations)
+            losses[relation] = Loss(row["loss"], heldout.n, deviations)
     mean = {
         "chosen_on": chosen_on,
         "scored_on": scored_on,
@@ -183,7 +209,8 @@ def _transferred(
         "only_scored": _only_in_first(score, choice),
         "used": [row["relation"] for row in rows_in_mean],
     }
-    return _Transferred(rows, mean, np.mean(deviations_in_mean, axis=0) if rows_in_mean else np.zeros(0))
+    deviations_of_mean = np.mean(deviations_in_mean, axis=0) if rows_in_mean else np.zeros(0)
+    return _Transferred(rows, mean, deviations_of_mean, losses)
 
 
 def _mean(rows: Sequence[Row], deviations: Sequence[Array]) -> Row:
@@ -204,33 +231,6 @@ def _only_in_first(first: KeptCounts, second: KeptCounts) -> str:
     return ", ".join(name for name in first.groups if name not in second.groups)
 
 
-def transfer_findings(means: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence for each model and kind of map: whose heads transfer worst and best, or that none stand out."""
-    rows_over_treebanks = [row for row in rows_of(means) if row["scored_on"] == ""]
-    has_several_maps = len({row["map"] for row in rows_over_treebanks}) > 1
-    for model, kind in dict.fromkeys((row["model"], row["map"]) for row in rows_over_treebanks):
-        rows = [row for row in rows_over_treebanks if (row["model"], row["map"]) == (model, kind)]
-        if len(rows) < 2:
-            continue
-        worst, *_, best = sorted(rows, key=lambda row: row["loss"])  # the lower, the worse
-        name = f"{model} ({kind})" if has_several_maps else model
-        # The worst and the best of several are chosen by their losses, so the intervals themselves must be apart, which
-        # asks for more than an interval of their difference does. Without intervals, nothing is shown.
-        if worst["loss_high"] < best["loss_low"]:
-            yield (
-                f"{name}: of the heads of {len(rows)} treebanks, those chosen on {worst['chosen_on']} transfer worst "
-                f"to the other treebanks (mean loss {_evidence(worst)}), and those chosen on {best['chosen_on']} best "
-                f"({_evidence(best)})."
-            )
-        else:
-            reason = "without intervals" if math.isnan(worst["loss_low"]) else "and their intervals overlap"
-            yield (
-                f"{name}: no treebank's heads clearly transfer worse than those of another. Mean losses on the other "
-                f"treebanks are between {_evidence(worst)} for heads chosen on {worst['chosen_on']} and "
-                f"{_evidence(best)} for those chosen on {best['chosen_on']}, {reason}."
-            )
-
-
 def only_in_one(means: pd.DataFrame) -> dict[str, str]:
     """Return the relations that only one of two treebanks has, by the name of both: ``ewt but not gsd``."""
     return {
@@ -238,8 +238,3 @@ def only_in_one(means: pd.DataFrame) -> dict[str, str]:
         for row in rows_of(means)
         if row["only_chosen"]
     }
-
-
-def _evidence(row: Mapping[str, Any]) -> str:
-    loss = points(row["loss"], row["loss_low"], row["loss_high"])
-    return f"{loss}, {amount(row['relations'], 'relations')}, n = {row['n']:,}"

@@ -13,9 +13,11 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from attentionology.analyses.comparison.differences import Difference
 from attentionology.analyses.comparison.results import Side
+from attentionology.analyses.shared.comparable import Measured
 from attentionology.analyses.survey import figures, section
-from attentionology.analyses.survey.columns import SURVEY_TRANSFER_MEANS
+from attentionology.analyses.survey.choosers import ChooserContrast
 from attentionology.analyses.survey.figures import (
     accuracies_figure,
     differences_figure,
@@ -33,8 +35,7 @@ from attentionology.analyses.survey.shown_tables import (
     transfer_relation_table,
     transfer_table,
 )
-from attentionology.analyses.survey.tables import CellFailure, rows_table
-from attentionology.analyses.survey.transfer import transfer_findings
+from attentionology.analyses.survey.tables import CellFailure
 from attentionology.reports.drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, layer_shades
 from tests.shown_tables import on_page
 from tests.unit.test_survey_reading import printed, surveyed
@@ -184,12 +185,14 @@ def test_the_page_names_relations_of_one_treebank_and_what_is_transferred() -> N
     survey = transferred((-0.1, -0.04, 0))
     means = [{**survey.transfer_mean_rows[0], "only_chosen": "goeswith"}, *survey.transfer_mean_rows[1:]]
     means += [loss("data/x", "", -0.3), loss("data/y", "", -0.1)]
-    survey = replace(survey, transfer_mean_rows=tuple(means))
+    row = Difference("", Measured("", -0.3, 900, np.zeros(2)), Measured("", -0.1, 900, np.zeros(2)), -0.2, -0.3, -0.1)
+    worse = ChooserContrast("data/x", "data/y", ("data/z",), 7, replace(row, p=0.001, p_holm=0.002))
+    survey = replace(survey, transfer_mean_rows=tuple(means), choosers={("hub/m", "weight"): [worse]})
     context = survey_section(survey).context
     assert context["only_in_one"] == {"data/x but not data/y": "goeswith"}
     assert (context["has_transfer"], context["transfer_relation"]) == (True, "det")
     (finding,) = context["transfer_findings"]
-    assert "of the heads of 2 treebanks, those chosen on data/x transfer worst" in finding
+    assert "those of data/x lose -30.0 points on data/z, and those of data/y -10.0 points" in finding
     assert [row["mean"] for row in on_page(transfer_table(survey))] == [
         "-30.0 [-31.0, -29.0]",
         "-10.0 [-11.0, -9.0]",
@@ -208,8 +211,6 @@ def test_kinds_of_maps_have_a_column_if_there_are_several(maps: tuple[str, ...],
     assert [[*row] for row in accuracies] == [[*names, "x", "y", "z"]] * len(maps)
     (row,) = on_page(transfer_table(survey))[1:2]
     assert (row["model"], row["chosen on"], row["z"]) == ("m", "y", "+4.0 [3.0, 5.0]")
-    (finding,) = transfer_findings(rows_table([loss(x, "", k / 10) for k, x in enumerate("ab")], SURVEY_TRANSFER_MEANS))
-    assert finding.startswith("hub/m: of the heads of 2 treebanks, those chosen on a transfer worst")
 
 
 def test_heads_of_losses_lead_to_the_report_of_the_treebank_that_chose_them() -> None:

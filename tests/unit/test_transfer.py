@@ -24,7 +24,6 @@ from attentionology.analyses.survey.transfer import (
     _mean_over_treebanks,
     _Transferred,
     only_in_one,
-    transfer_findings,
 )
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.reports.format import rows_of
@@ -211,30 +210,9 @@ def overall(chosen_on, loss, low, high):
     }  # fmt: skip
 
 
-def test_a_finding_needs_intervals_that_are_apart():
-    rows = [overall("ewt", -0.02, -0.03, -0.01), overall("gsd", -0.12, -0.15, -0.031), overall("gum", -0.05, -0.2, 0)]
-    of_another = {**rows[1], "model": "other"}  # which has one treebank alone
-    (text,) = transfer_findings(rows_table([*rows, of_another], survey_columns.SURVEY_TRANSFER_MEANS))
-    assert text == (
-        "bert: of the heads of 3 treebanks, those chosen on gsd transfer worst to the other treebanks (mean loss -12.0 "
-        "points [-15.0, -3.1], 20 relations, n = 1,234), and those chosen on ewt best (-2.0 points [-3.0, -1.0], 20 "
-        "relations, n = 1,234)."
-    )
-    rows[1] |= {"loss_high": -0.03, "relations": 1}
-    (text,) = transfer_findings(rows_table(rows, survey_columns.SURVEY_TRANSFER_MEANS))
-    assert text == (
-        "bert: no treebank's heads clearly transfer worse than those of another. Mean losses on the other treebanks "
-        "are between -12.0 points [-15.0, -3.0], 1 relation, n = 1,234 for heads chosen on gsd and -2.0 points "
-        "[-3.0, -1.0], 20 relations, n = 1,234 for those chosen on ewt, and their intervals overlap."
-    )
-    without = [{**row, "loss_low": np.nan, "loss_high": np.nan} for row in rows]
-    (text,) = transfer_findings(rows_table(without, survey_columns.SURVEY_TRANSFER_MEANS))
-    assert text.endswith("without intervals.")
-
-
 def test_a_mean_over_treebanks_counts_the_relations_of_several_once():
     pairs = [
-        _Transferred([], {**overall("ewt", -0.1, -0.2, 0.0), "relations": 2, "used": used}, np.zeros(3))
+        _Transferred([], {**overall("ewt", -0.1, -0.2, 0.0), "relations": 2, "used": used}, np.zeros(3), {})
         for used in (["det", "obj"], ["obj", "nsubj"])
     ]
     mean = _mean_over_treebanks(pairs)
