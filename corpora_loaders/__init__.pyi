@@ -3,7 +3,6 @@ from .coreference.formats import CorpusFormat as CorpusFormat
 from .coreference.formats import get_format as get_format
 from .coreference.formats import list_formats as list_formats
 from .corpus import Corpus as Corpus
-from .corpus import CorpusFile as CorpusFile
 from .errors import AttentionologyError as AttentionologyError
 from .errors import CorpusError as CorpusError
 from .labelled import LabelledTexts as LabelledTexts
@@ -12,6 +11,7 @@ from .sample import SAMPLE_TREEBANK as SAMPLE_TREEBANK
 from .sentence import Sentence as Sentence
 from .strings import Texts as Texts
 from .strings import as_sentences as as_sentences
+from .tally import CorpusFile as CorpusFile
 from .text import LazyText as LazyText
 from .text import Pair as Pair
 from .text import PlainText as PlainText

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from .errors import CorpusError
 from .sentence import Sentence
+from .tree import counted_relation
 
 _DEPENDENCY = re.compile(r"(?P<head>[0-9]+)(?P<empty>\.[1-9][0-9]*)?:(?P<relation>\S+)", re.ASCII)
 
@@ -52,13 +53,24 @@ def enhanced_heads(sentence: Sentence) -> EnhancedHeads:
     return EnhancedHeads(tuple(arcs), roots, empty_nodes, len(sentence) - len({word for word, _, _ in arcs}))
 
 
+def counted_arcs(sentence: Sentence, arcs: Iterable[tuple[int, int, str]]) -> Iterable[tuple[int, int, str]]:
+    """Return arcs (word, head, relation) with the relations as they are counted, which say what is punctuation."""
+    if not sentence.punctuation:
+        return arcs
+    return [
+        (word, head, counted_relation(relation, "punctuation" if sentence.punctuation[word - 1] else "word"))
+        for word, head, relation in arcs
+    ]
+
+
 def enhanced_relations(sentences: Iterable[Sentence]) -> Counter[str]:
-    """Count the words of each enhanced relation, as `Corpus.relations` does those of the trees."""
+    """Count the words of each enhanced relation, as relations are counted (`counted_arcs`)."""
     relations: Counter[str] = Counter()
     annotated: dict[str | None, bool] = {}  # by the file
     for sentence in sentences:
         heads = enhanced_heads(sentence)
-        relations.update(relation for _, relation in {(word, relation) for word, _, relation in heads.arcs})
+        arcs = counted_arcs(sentence, heads.arcs)
+        relations.update(relation for _, relation in {(word, relation) for word, _, relation in arcs})
         annotated[sentence.file] = annotated.get(sentence.file, False) or bool(heads.arcs or heads.roots)
     for file, is_annotated in annotated.items():
         if not is_annotated:

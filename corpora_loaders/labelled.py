@@ -10,13 +10,14 @@ from math import inf
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, Self
 
-from .corpus import DivisibleCorpus, Tally
+from .corpus import DivisibleCorpus
 from .describing import amount
 from .errors import CorpusError
 from .labelled_formats import UNDECIDED, LabelledFile
 from .lines import WHOLE_NUMBER
 from .sentence import Sentence
 from .stream import read_files
+from .tally import Tally
 
 
 class _Read(NamedTuple):

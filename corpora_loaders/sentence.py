@@ -11,7 +11,7 @@ from .describing import amount, shortened
 from .errors import CorpusError
 from .words import split_words
 
-_COLUMNS = ("heads", "relations", "tags", "lemmas", "xpos", "feats", "deps", "misc", "lines")
+_COLUMNS = ("heads", "relations", "tags", "lemmas", "xpos", "feats", "deps", "misc", "lines", "punctuation")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -36,6 +36,8 @@ class Sentence:
         document: the id of the document that contains the sentence, if the file has it.
         file, line: the file, and the line where the sentence starts, from 1.
         lines: the line of each word.
+        punctuation: whether each word is punctuation, if that is known otherwise than by the relation ``punct``; see
+            `attentionology.corpora_loaders.punctuation`.
 
     Raises:
         CorpusError: a column has neither one value per word nor none, a head is neither 0 nor the number of another
@@ -72,6 +74,7 @@ class Sentence:
     file: str | None = None
     line: int | None = None
     lines: tuple[int, ...] = ()
+    punctuation: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.words, str):

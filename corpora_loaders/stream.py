@@ -16,11 +16,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, overload
 
-from .corpus import CorpusFile, Tally
 from .describing import amount
 from .errors import CorpusError, unreadable
 from .lines import archive_of, file_sha256
 from .releases import corpus_path
+from .tally import CorpusFile, Tally
 
 MARKED = 64
 """How many sentences lie between two places from which reading can go on. Reading an item alone reads as many."""

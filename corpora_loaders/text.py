@@ -11,11 +11,12 @@ from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
-from .corpus import DivisibleCorpus, Tally
+from .corpus import DivisibleCorpus
 from .lines import text_lines
 from .sentence import Sentence
 from .stream import Files, Stream, read_files
 from .strings import load_string
+from .tally import Tally
 
 
 @dataclass(frozen=True, repr=False)

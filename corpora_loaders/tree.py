@@ -9,6 +9,15 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal
+
+from .sentence import Sentence
+
+Role = Literal["word", "root", "punctuation"]
+"""What a word is for the totals: `all-nopunct` leaves out punctuation, and `all-nopunct-noroot` roots as well."""
+
+_TAB = "\t"  # no relation of a file contains one
 
 OFFSETS = tuple(offset for offset in range(-5, 6) if offset != 0)
 """Offsets of the positional baseline, which predicts that the head is this many words to the right (+) or left (−).
@@ -27,7 +36,8 @@ def coarse_relation(relation: str) -> str:
         >>> coarse_relation("nsubj:pass")
         'nsubj'
     """
-    return relation.split(":", 1)[0]
+    plain, tab, role = relation.partition(_TAB)
+    return plain.split(":", 1)[0] + tab + role
 
 
 def is_punct(relation: str) -> bool:
@@ -38,7 +48,61 @@ def is_punct(relation: str) -> bool:
         >>> is_punct("punct"), is_punct("nsubj")
         (True, False)
     """
-    return coarse_relation(relation).lower() == "punct"
+    return role_of(relation) == "punctuation"
+
+
+def is_root(relation: str) -> bool:
+    """Whether a relation is that of the root of a sentence, see `counted_relations`."""
+    return role_of(relation) == "root"
+
+
+def plain_relation(relation: str) -> str:
+    """Return a relation as the file has it, from one of `counted_relations`."""
+    return relation.partition(_TAB)[0]
+
+
+@lru_cache(maxsize=2**12)
+def role_of(relation: str) -> Role:
+    """Return what a word of a relation is: what `counted_relations` says, or else the relation itself."""
+    plain, tab, role = relation.partition(_TAB)
+    if tab:
+        return "punctuation" if role == "punctuation" else "root" if role == "root" else "word"
+    label = plain.split(":", 1)[0].lower()
+    return "punctuation" if label == "punct" else "root" if label == "root" else "word"
+
+
+@lru_cache(maxsize=2**12)
+def counted_relation(relation: str, role: Role) -> str:
+    """Return the name that the words of a relation are counted under, given what they are."""
+    return relation if role_of(relation) == role else f"{relation}{_TAB}{role}"
+
+
+def counted_relations(sentence: Sentence) -> tuple[str, ...]:
+    """Return the relation of each word, with what the word is where the relation does not say it.
+
+    A root is a word whose head is 0, and punctuation is what `Sentence.punctuation` says or, without it, a word of the
+    relation ``punct``. Words with a head of 0 and the relation ``Pred`` are counted as ``Pred`` and as roots, apart
+    from those of the same relation that have a head.
+
+    Example:
+        >>> from attentionology.corpora_loaders import Sentence
+        >>> counted_relations(Sentence("s", ("dogs", "bark", "!"), (2, 0, 2), ("nsubj", "root", "punct")))
+        ('nsubj', 'root', 'punct')
+        >>> marks = (False, False, True)
+        >>> counted_relations(Sentence("s", ("psi", "spí", "."), (2, 0, 0), ("Sb", "Pred", "AuxK"), punctuation=marks))
+        ('Sb', 'Pred\\troot', 'AuxK\\tpunctuation')
+    """
+    if not sentence.punctuation:
+        roles = [
+            "punctuation" if is_punct(relation) else "root" if head == 0 else "word"
+            for head, relation in zip(sentence.heads, sentence.relations, strict=True)
+        ]
+    else:
+        roles = [
+            "punctuation" if is_sign else "root" if head == 0 else "word"
+            for head, is_sign in zip(sentence.heads, sentence.punctuation, strict=True)
+        ]
+    return tuple(map(counted_relation, sentence.relations, roles))
 
 
 def cycles(heads: Sequence[int | None]) -> list[list[int]]:

@@ -9,7 +9,7 @@ and the arcs between these words are lost. Neither choice suits all questions, s
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,13 +18,15 @@ from typing import Any, Literal
 from ..storage.nearest import check_choice
 from .conllu_file import placed_sentences, read_conllu
 from .coreference.formats import format_of, get_format
-from .corpus import DivisibleCorpus, LeftOut, Tally
+from .corpus import DivisibleCorpus
 from .errors import CorpusError
 from .gate import without_heads_of_blank_words
+from .punctuation import MARKING, Punctuation
 from .sample import SAMPLE_TREEBANK
 from .sentence import Sentence
 from .stream import Files, Stream, read_files
 from .strings import load_string
+from .tally import LeftOut, Tally
 from .tree import depths
 from .unique_names import UniqueNames, numbered_name
 
@@ -86,11 +88,13 @@ class Treebank(DivisibleCorpus):
         """Remarks on empty nodes, unusual trees, renamed sentences, and those that were left out."""
         counts = self.counts()
         remarks = [f"Empty nodes, not part of the text: {counts['empty_nodes']:,}."]
-        if words := counts["words_without_relation"]:
+        if list(self.relations) == ["_"]:
+            remarks.append("No word has a relation (column 8), so words are counted in totals alone.")
+        elif words := counts["words_without_relation"]:
             remarks.append(f"Words with a head whose relation is _, counted as a relation of this name: {words:,}.")
         if counts["sentences_with_several_roots"]:
             remarks.append(f"Sentences with several roots: {counts['sentences_with_several_roots']:,}.")
-        remarks += self.remarks_on_words()
+        remarks += [*self.remarks_on_words(), *self.counted.punctuation.remarks()]
         if self.renamed:
             remarks.append(f"Sentence ids that occurred before, to which a number was appended: {self.renamed:,}.")
         if self.left_out:
@@ -108,6 +112,7 @@ def load_treebank(
     limit: int | None = None,
     format: str | None = None,  # noqa: A002  # the name of the option
     lenient: bool = False,
+    punctuation: Sequence[str] = (),
 ) -> Treebank:
     """Read CoNLL-U or CoNLL-X files, or those of another format, into one treebank.
 
@@ -127,12 +132,15 @@ def load_treebank(
             Default: the format is detected.
         lenient: whether sentences with mistakes are left out and listed (`Treebank.left_out`), instead of raising an
             error. It has no effect on formats of other packages.
+        punctuation: the relations and parts of speech (columns 4 and 5) that mark punctuation. Default: it is found
+            out, see `attentionology.corpora_loaders.punctuation`.
 
     Raises:
         ValueError: no file is given or files and a string are, the limit is less than 1, ``tokens`` is neither of
             the two, or there is no such format.
         CorpusError: a file cannot be read, contains no sentence, or was released without its words (more than a
-            tenth are ``_``, as in treebanks whose text may not be distributed), or two files are the same.
+            tenth are ``_``, as in treebanks whose text may not be distributed), two files are the same, or no word has
+            any of the names of punctuation.
 
     Example:
         >>> from attentionology import load_treebank
@@ -143,17 +151,18 @@ def load_treebank(
     check_choice("tokens", tokens, TokenChoice)
     if from_string is not None:
         return load_string(
-            lambda path: load_treebank(path, tokens=tokens, limit=limit, format=format, lenient=lenient),
+            partial(load_treebank, tokens=tokens, limit=limit, format=format, lenient=lenient, punctuation=punctuation),
             from_string,
             paths,
         )
     if format is not None:
         get_format(format)  # so that an unknown one is noticed before files are read
-    tally, unique = Tally(), UniqueNames()
+    tally, unique = Tally(punctuation), UniqueNames()
+    named = Punctuation("names", tuple(punctuation)) if punctuation else Punctuation()
     mistakes: list[CorpusError] = []  # the first one of each sentence that is left out
 
     def add(sentence: Sentence) -> Sentence:
-        return with_id(tally.add(sentence), unique(sentence.id))
+        return with_id(tally.add(named.marked(sentence)), unique(sentence.id))
 
     paths = SAMPLE_TREEBANK if paths == "sample" else paths
     files, records, held = read_files(
@@ -167,10 +176,14 @@ def load_treebank(
     )
     for file in files:
         file.read = read_trees  # without the list, so that reading again does not add to it
-    source = Files(files, Renamed(unique.numbers) if unique.renamed else None)
+    counted = tally.counted()
+    if not punctuation:  # which is known only now
+        held = tuple(map(counted.punctuation.marked, held))
+    in_treebank = InTreebank(unique.numbers if unique.renamed else None, counted.punctuation)
+    source = Files(files, in_treebank if in_treebank.changes else None)
     left_out = tuple(LeftOut(each.sentence, str(each.file), each.line, each.reason) for each in mistakes)
     treebank = Treebank(Stream(source, held=held), records, tokens, unique.renamed, left_out)
-    return treebank.knowing(counted=tally.counted())
+    return treebank.knowing(counted=counted)
 
 
 def read_trees(
@@ -197,13 +210,22 @@ def read_trees(
 
 
 @dataclass(frozen=True)
-class Renamed:
-    """Gives the sentences of files the ids that they have in a treebank."""
+class InTreebank:
+    """Gives the sentences of files the ids and the marks of punctuation that they have in a treebank."""
 
-    numbers: array[int]  # that are appended to the ids, see UniqueNames
+    numbers: array[int] | None  # that are appended to the ids, see UniqueNames; None if all ids are as in the files
+    punctuation: Punctuation
+
+    @property
+    def changes(self) -> bool:
+        """Whether any sentence is another one than in its file."""
+        return self.numbers is not None or self.punctuation.rule in MARKING
 
     def __call__(self, sentence: Sentence, position: int) -> Sentence:
-        """Return the sentence at a position with its id in the treebank."""
+        """Return the sentence at a position as it is in the treebank."""
+        sentence = self.punctuation.marked(sentence)
+        if self.numbers is None:
+            return sentence
         return with_id(sentence, numbered_name(sentence.id, self.numbers[position]))
 
 

@@ -18,6 +18,9 @@ characters is one word.
 
 from __future__ import annotations
 
+import functools
+import unicodedata
+
 import regex
 
 _BLANK = r"[\s\x1C-\x1F\u200B\uFEFF]"
@@ -45,3 +48,15 @@ _WORD = regex.compile(
 def split_words(text: str) -> tuple[str, ...]:
     """The words and punctuation marks of a text, by the rule above. Joined, they are the text without separators."""
     return tuple(match[0] for match in _WORD.finditer(text))
+
+
+@functools.lru_cache(maxsize=2**14)
+def is_punctuation(form: str) -> bool:
+    """Whether a form has characters and all of them are punctuation by their Unicode category.
+
+    Example:
+        >>> from attentionology.extractors import is_punctuation
+        >>> is_punctuation("..."), is_punctuation("e.g.")
+        (True, False)
+    """
+    return bool(form) and all(unicodedata.category(character).startswith("P") for character in form)

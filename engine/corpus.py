@@ -12,7 +12,7 @@ from tyro.conf import arg
 from ..analyses.contract import AnalysisRow, OptionError, OptionGroup
 from ..analyses.shared.builtin import SAMPLE, corpus_path
 from ..analyses.shared.numbers import OptionalNumber
-from ..analyses.shared.option_types import Lenient, TreebankWords
+from ..analyses.shared.option_types import Lenient, PunctuationNames, TreebankWords
 from ..corpora_loaders.errors import CorpusError
 from ..storage.writing import amount
 
@@ -65,6 +65,7 @@ class CorpusOptions(OptionGroup):
     """Read only the first N sentences of a treebank, paragraphs of a text, or documents of a coreference corpus."""
 
     lenient: Lenient = False
+    punctuation: PunctuationNames = ()
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used, or where two options contradict each other."""
@@ -119,8 +120,9 @@ def check_analyses(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> Non
         raise OptionError(f"--analyses {of_mentions} needs a --corpus with mentions, not --text")
     if of_mentions and options.tokens != "syntactic":
         raise OptionError(f"--tokens surface is not for {of_mentions}, whose mentions consist of syntactic words")
-    if options.lenient and options.text:
-        raise OptionError("--lenient is for treebanks and coreference corpora, not for --text")
+    for name in ("lenient", "punctuation"):
+        if getattr(options, name) and options.text:
+            raise OptionError(f"--{name} is for treebanks and coreference corpora, not for --text")
     if options.tokens != "syntactic" and not has_trees(options):
         raise OptionError("--tokens surface is for CoNLL-U, the only format with multiword tokens")
 
@@ -138,14 +140,10 @@ def read_corpus(options: CorpusOptions, chosen: Sequence[AnalysisRow] = ()) -> C
     if options.text:
         return load_text(options.text, limit=options.limit)
     files = files_of(options)
+    of_both = {name: getattr(options, name) for name in ("limit", "format", "lenient", "punctuation")}
     if _read_as_documents(options, chosen):
-        needed = any(analysis.of_mentions for analysis in chosen)
-        return load_documents(
-            files, lenient=options.lenient, limit=options.limit, mentions_needed=needed, format=options.format
-        )
-    return load_treebank(
-        files, tokens=options.tokens, limit=options.limit, format=options.format, lenient=options.lenient
-    )
+        return load_documents(files, mentions_needed=any(analysis.of_mentions for analysis in chosen), **of_both)
+    return load_treebank(files, tokens=options.tokens, **of_both)
 
 
 def unmet(options: CorpusOptions, corpus: Corpus) -> list[str]:

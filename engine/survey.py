@@ -94,8 +94,8 @@ def survey(
     """
     groups = OptionSet.of(options, _GROUPS, "survey")
     files, of_maps, of_model = groups[CorpusOptions], groups[MapOptions], groups[ModelOptions]
-    if replace(files, tokens="syntactic", limit=None, lenient=False) != CorpusOptions():
-        raise OptionError("of CorpusOptions, a survey uses only tokens and limit, and lenient")
+    if replace(files, tokens="syntactic", limit=None, lenient=False, punctuation=()) != CorpusOptions():
+        raise OptionError("of CorpusOptions, a survey uses only tokens and limit, lenient and punctuation")
     if replace(of_model, device="cpu") != ModelOptions():
         raise OptionError("of ModelOptions, a survey uses only the device; revisions are given as NAME@REVISION")
     if groups[PartOptions].part is not None:
@@ -113,6 +113,7 @@ def survey(
                     tokens=files.tokens,
                     limit=files.limit,
                     lenient=files.lenient,
+                    punctuation=files.punctuation,
                     device=of_model.device,
                     reports=reports,
                 ),

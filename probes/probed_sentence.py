@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ..corpora_loaders import Sentence, is_punct
+from ..corpora_loaders.tree import counted_relations
 from ..extractors import MapBatch
 
 UNKNOWN = -1
@@ -137,7 +138,7 @@ def scored(sentence: Sentence) -> Bool[np.ndarray, " words"]:
         [True, True, False]
     """
     sentence = annotated(sentence)
-    words = zip(sentence.heads, sentence.relations, strict=True)
+    words = zip(sentence.heads, counted_relations(sentence), strict=True)
     return np.array([head is not None and not is_punct(relation) for head, relation in words], dtype=bool)
 
 

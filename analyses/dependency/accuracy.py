@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ...corpora_loaders import OFFSETS, Corpus, coarse_relation
 from ...corpora_loaders.enhanced import enhanced_heads
+from ...corpora_loaders.tree import plain_relation
 from ...extractors import DIRECTIONS, MapBatch
 from ..contract import OptionError
 from ..shared.outcomes import OutcomeCounts
@@ -30,7 +31,9 @@ class DependencyAccuracy(OutcomeCounts):
 
     Args:
         relations: the relations that are counted. Words of other relations are left out, also of the totals, so for
-            totals over all words give all relations of the corpus, as in ``list(treebank.relations)``.
+            totals over all words give all relations of the corpus, as in ``list(treebank.relations)``. In treebanks
+            whose relations do not say what is punctuation or a root, give those of
+            ``attentionology.analyses.dependency.accuracy.inventory(treebank, "basic")`` instead.
         n_layers, n_heads: the shape of the maps.
         coarse: whether to count universal relations (`coarse_relation`) instead of subtypes as given. All words whose
             universal relation is among those of ``relations`` are then counted.
@@ -172,7 +175,7 @@ class DependencyAccuracy(OutcomeCounts):
 
 
 def inventory(corpus: Corpus, trees: Trees) -> Counter[str]:
-    """Return the relations of a corpus, each with the number of its words.
+    """Return the relations of a corpus, as they are counted (`counted_relations`), each with the number of its words.
 
     Raises:
         CorpusError: no word has a head in its sentence.
@@ -180,23 +183,26 @@ def inventory(corpus: Corpus, trees: Trees) -> Counter[str]:
     """
     if trees == "basic":
         corpus.check_trees("the analysis dependency", "; --analyses surface,clusters needs none")
-        return corpus.relations
+        words: Counter[str] = Counter()
+        for (relation, _), count in corpus.counted.tagged.items():
+            words[relation] += count
+        return Counter(dict(sorted(words.items(), key=lambda item: (-item[1], item[0]))))
     if getattr(corpus, "tokens", None) == "surface":
         raise OptionError("--trees enhanced needs the syntactic words, between which its arcs are; leave out --tokens")
     return corpus.enhanced_relations
 
 
 def words_by_group(relations: Mapping[str, int], *, coarse: bool = False) -> Counter[str]:
-    """Return the number of words in each group that is counted."""
+    """Return the number of words of each relation that has a row, from those as they are counted."""
     words: Counter[str] = Counter()
     for relation, count in relations.items():
-        words[coarse_relation(relation) if coarse else relation] += count
+        words[plain_relation(coarse_relation(relation) if coarse else relation)] += count
     return words
 
 
 def check_relations(relations: Sequence[str], *, coarse: bool = False) -> list[str]:
     """Return the relations that are counted, in alphabetical order; raise `ValueError` if one is named as a total."""
-    names = sorted(words_by_group(dict.fromkeys(relations, 0), coarse=coarse))
-    if clash := set(names) & set(TOTALS):
+    names = sorted({coarse_relation(relation) if coarse else relation for relation in relations})
+    if clash := set(map(plain_relation, names)) & set(TOTALS):
         raise ValueError(f"relation names {sorted(clash)} are reserved for totals")
     return names

@@ -12,6 +12,7 @@ from rich.console import RenderableType
 
 from ...corpora_loaders import Corpus, CorpusError, coarse_relation, is_punct
 from ...corpora_loaders.coreference.types import UPOS
+from ...corpora_loaders.tree import plain_relation
 from ...extractors import DIRECTIONS
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
@@ -151,7 +152,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
                 seed=facts.seed,
             )
             # Trees are scored without punctuation, so heads that find it are of no use to them.
-            ensembles = united([heads for name, heads in chosen.items() if not is_punct(name)])
+            ensembles = united([heads for name, heads in chosen.items() if not all(map(is_punct, rows[name]))])
         if has_trees:
             looked[f"{SPANNING}{key}"] = tree_counts(sentences, shape, ensembles, replicates, facts.seed)
         return looked
@@ -269,7 +270,8 @@ def _relations_by_row(metric: DependencyAccuracy, asked: Asked) -> dict[str, fro
 def _phrases(asked: Asked, groups_of_words: Sequence[str]) -> tuple[str, ...]:
     """Say which rows were chosen before the run."""
     wanted = [*asked.relations, *(name for _, members in asked.unions for name in members)]
-    absent = [name for name in dict.fromkeys(wanted) if name not in (*groups_of_words, *TOTALS)]
+    there = {*map(plain_relation, groups_of_words), *TOTALS}
+    absent = [name for name in dict.fromkeys(wanted) if name not in there]
     groups = [f"{name} ({', '.join(members)})" for name, members in asked.unions]
     phrases = []
     if asked.relations:

@@ -24,6 +24,8 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from ...corpora_loaders import Sentence, coarse_relation
+from ...corpora_loaders.enhanced import counted_arcs
+from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...extractors import DIRECTIONS, MapBatch
 from ..shared.picked import read_in
 
@@ -55,13 +57,14 @@ class ScoredWords:
     ) -> ScoredWords:
         """Collect the words that have a head: that of the tree, or those of arcs (word, head, relation).
 
-        Words whose relation, or whose universal relation if ``coarse``, is not in the index are left out.
+        Words whose relation, or whose universal relation if ``coarse``, is not in the index are left out. A relation is
+        looked up as it is counted (`counted_relations`), then as it is in the file.
         """
         rows = [
             (index, number, head, relation_index[name], len(sentence))
             for index, sentence in enumerate(sentences)
-            for number, head, relation in (_tree(sentence) if arcs is None else arcs[index])
-            if (name := coarse_relation(relation) if coarse else relation) in relation_index
+            for number, head, relation in (_tree(sentence) if arcs is None else counted_arcs(sentence, arcs[index]))
+            if (name := name_in(relation_index, coarse_relation(relation) if coarse else relation)) is not None
         ]
         return cls(*np.array(rows, dtype=np.int64).reshape(-1, 5).T)
 
@@ -75,9 +78,17 @@ class ScoredWords:
 
 def _tree(sentence: Sentence) -> Iterator[tuple[int, int, str]]:
     """Yield the number, the head and the relation of each word that has a head in the tree."""
-    for number, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1):
+    for number, (head, relation) in enumerate(zip(sentence.heads, counted_relations(sentence), strict=True), start=1):
         if head is not None:
             yield number, head, relation
+
+
+def name_in(index: Mapping[str, Any], relation: str) -> str | None:
+    """Return the name under which an index has a relation: as it is counted, or as in the file; None if it has none."""
+    if relation in index:
+        return relation
+    plain = plain_relation(relation)
+    return plain if plain in index else None
 
 
 def head_hits(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...corpora_loaders.tree import counted_relations
 from ...extractors import MapBatch
 from ...reports.columns import TableColumn
 from ..shared.ensembles import ensemble_schema, scored_ensembles
@@ -69,7 +70,8 @@ def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], read
             values[np.arange(len(number)), :, number] = -np.inf  # no word is its own candidate
             read.ids.append(sentence.id)
             read.gold.append(words.head[scored] - 1)
-            read.relations.append([name_of(sentence.relations[word]) for word in number])
+            relations = counted_relations(sentence)
+            read.relations.append([name_of(relations[word]) for word in number])
             read.candidates.append(values)
             read.numbers.append(number)
             read.is_tree.append(None not in sentence.heads and sentence.heads.count(0) == 1)

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
 from ...corpora_loaders.coreference.types import UPOS
+from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...extractors import DIRECTIONS, MapBatch
 from ..shared.exact_sums import ConfiguredSums
 from .accuracy import check_relations
@@ -69,7 +70,7 @@ class DependencyFailures(ConfiguredSums):
         both: bool = False,
         unions: Sequence[tuple[str, Sequence[str]]] = (),
     ) -> None:
-        names = check_relations(relations, coarse=coarse)
+        names = check_relations([plain_relation(name) for name in relations], coarse=coarse)
         self.coarse = coarse
         self.shape = (len(READINGS if both else DIRECTIONS), n_layers, n_heads)
         self.unions = {name: frozenset(members) for name, members in unions}
@@ -95,38 +96,37 @@ class DependencyFailures(ConfiguredSums):
         if batch.level != "word":
             raise ValueError("dependency failures need word-level maps (level='word')")
         self.check_configuration()
-        words = ScoredWords.of(batch.sentences, self._group_of_relation(batch.sentences))
+        names = list(dict.fromkeys(name for sentence in batch.sentences for name in counted_relations(sentence)))
+        words = ScoredWords.of(batch.sentences, {name: index for index, name in enumerate(names)})
         if not len(words.number):
             return
         head_picks = picks(batch, words, self.shape[0]).reshape(len(words.number), -1)
         picked = torch.from_numpy(np.concatenate([head_picks, _offset_picks(batch, words)], 1))  # (words, guessers)
         classes = torch.from_numpy(_classes(batch, words))
         sentence = torch.from_numpy(words.sentence)
-        for group, is_member in self._groups_of_words(words):
+        for group, is_member in self._groups_of_words(words, names):
             rows = torch.from_numpy(np.flatnonzero(is_member))
             picked_by_members = picked[rows], torch.from_numpy(group)[rows], sentence[rows]
             for word_class in classes[rows].T:  # by each aspect
                 self._add_right(*picked_by_members, word_class)
             self._add_picked(*picked_by_members)
 
-    def _group_of_relation(self, sentences: Sequence[Sentence]) -> dict[str, int]:
-        """Return the index of the group of each relation of some sentences, which has to be in the inventory."""
-        index = {name: i for i, name in enumerate(self.groups)}
-        relations = dict.fromkeys(relation for sentence in sentences for relation in sentence.relations)
+    def _groups_of_words(
+        self, words: ScoredWords, names: Sequence[str]
+    ) -> Iterator[tuple[Int[np.ndarray, " words"], Bool[np.ndarray, " words"]]]:
+        """Yield the group of each word and which words are in it: first by relation, then for totals and unions.
+
+        The names are those of the relations as they are counted, to which the words refer.
+        """
+        relation, index = words.relation, {name: i for i, name in enumerate(self.groups)}
+        counted_names = list(map(coarse_relation, names)) if self.coarse else names
         try:
-            return {name: index[coarse_relation(name) if self.coarse else name] for name in relations}
+            group_of_name = np.array([index[plain_relation(name)] for name in counted_names], dtype=np.int64)
         except KeyError as error:
             raise ValueError(f"relation {error} is not in the inventory") from None
-
-    def _groups_of_words(
-        self, words: ScoredWords
-    ) -> Iterator[tuple[Int[np.ndarray, " words"], Bool[np.ndarray, " words"]]]:
-        """Yield the group of each word and which words are in it: first by relation, then for totals and unions."""
-        relation = words.relation
-        yield relation, np.ones(len(relation), dtype=bool)
-        n_relations = len(self.groups) - len(TOTALS) - len(self.unions)
-        for name, is_member in members_by_group(self.groups[:n_relations], self.unions).items():
-            yield np.full_like(relation, self.groups.index(name)), is_member[relation]
+        yield group_of_name[relation], np.ones(len(relation), dtype=bool)
+        for name, is_member in members_by_group(counted_names, self.unions).items():
+            yield np.full_like(relation, index[name]), is_member[relation]
 
     def _add_right(self, picked: Tensor, group: Tensor, sentence: Tensor, word_class: Tensor) -> None:
         """Add the right decisions of each class; words of class −1 have none."""

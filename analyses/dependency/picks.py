@@ -12,6 +12,7 @@ import numpy.typing as npt
 from jaxtyping import Int
 
 from ...corpora_loaders import Sentence, coarse_relation, is_punct
+from ...corpora_loaders.tree import counted_relations
 from ...extractors import DIRECTIONS, MapBatch
 from ..shared.picked import picked_kinds, read_in
 from .decisions import ScoredWords, head_hits, word_positions
@@ -52,7 +53,7 @@ def relationships(sentence: Sentence) -> Int[np.ndarray, "n n"]:
     head_or_0 = np.maximum(heads, 0)  # looks up entries of heads in arrays that begin with one of no word
     head_of_head = np.array([0, *heads])[head_or_0]
     is_core = np.array([coarse_relation(relation).lower() in CORE for relation in sentence.relations])
-    is_punctuation = np.array([is_punct(relation) for relation in sentence.relations])
+    is_punctuation = np.array([is_punct(relation) for relation in counted_relations(sentence)])
     # Without parts of speech, any word may be the verb.
     is_verb = np.array([False, *(tag in ("VERB", "AUX") for tag in sentence.tags or ["VERB"] * n)])
     has_head = (heads > 0)[:, None]

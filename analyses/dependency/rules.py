@@ -24,6 +24,7 @@ import torch
 from jaxtyping import Int
 
 from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
+from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...extractors import MapBatch
 from ..shared.best_head import both_halves, drawn, rate, rates
 from ..shared.held_out import HeldOutRate, gain_columns, heldout_rate, split_deviations
@@ -67,13 +68,13 @@ class DependencyRules(OutcomeCounts):
 
     def update(self, batch: MapBatch) -> None:
         """Count the words of a batch."""
-        relations = dict.fromkeys(relation for sentence in batch.sentences for relation in sentence.relations)
+        relations = dict.fromkeys(name for sentence in batch.sentences for name in counted_relations(sentence))
         words = ScoredWords.of(batch.sentences, {name: index for index, name in enumerate(relations)})
-        counted_relations = [coarse_relation(name) if self.coarse else name for name in relations]
+        counted_names = [coarse_relation(name) if self.coarse else name for name in relations]
         tags = words.look_up([tag_indices(sentence) for sentence in batch.sentences], words.number - 1)
         try:
             group = [
-                self._index[counted_relations[relation], TAGS[tag]]
+                self._group(counted_names[relation], TAGS[tag])
                 for relation, tag in zip(words.relation.tolist(), tags.tolist(), strict=True)
             ]
         except KeyError as error:
@@ -90,12 +91,20 @@ class DependencyRules(OutcomeCounts):
             np.zeros((len(group), 0), dtype=bool),  # no baselines
         )
 
+    def _group(self, relation: str, tag: str) -> int:
+        """Return the group of a relation, as it is counted or as it is in the file, and a part of speech."""
+        index = self._index.get((relation, tag))
+        return self._index[plain_relation(relation), tag] if index is None else index
+
     def compute(self) -> pd.DataFrame:
         """Return the best rules for each relation and part of speech, see the schema ``dependency_rules``."""
         subsets, _ = self.split_counts()
-        rows = []
+        groups_of: dict[tuple[str, str], list[int]] = {}  # which may be counted apart, see `counted_relations`
         for index, (relation, tag) in enumerate(self.pairs):
-            correct = subsets.correct[index, 0, 0]  # of each rule
+            groups_of.setdefault((plain_relation(relation), tag), []).append(index)
+        rows = []
+        for (relation, tag), indices in groups_of.items():
+            correct = subsets.correct[indices, 0, 0].sum(0)  # of each rule
             offset, nearest = (  # the best rule of each family
                 family.start + int(_best_rules(correct[None, family])[0]) for family in FAMILIES.values()
             )
@@ -104,7 +113,7 @@ class DependencyRules(OutcomeCounts):
                 {
                     "relation": relation,
                     "tag": tag,
-                    "total": int(subsets.total[index, 0]),
+                    "total": int(subsets.total[indices, 0].sum()),
                     "offset": _OFFSETS[offset],
                     "offset_correct": int(correct[offset]),
                     "side": side,

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool
 
-from ...corpora_loaders import coarse_relation, is_punct
+from ...corpora_loaders import is_punct
+from ...corpora_loaders.tree import is_root, plain_relation
 from ..shared.best_head import best_head, cells_of_groups, drawn, heldout, intervals, rate, rates
 from ..shared.held_out import heldout_gain
 from ..shared.outcomes import Counts
@@ -75,18 +76,29 @@ def members_of(relations: Sequence[str], subsets: Counts, asked: Asked | None = 
     # With enhanced dependencies, a word counts once in a total or union, so these are counted apart from relations.
     sum_names = (*TOTALS, *(name for name, _ in asked.unions))
     counted_apart = {name: [index] for index, name in enumerate(relations) if name in sum_names}
-    single_relations = [index for index in range(len(relations)) if relations[index] not in counted_apart]
-    frequencies = subsets.total[:, 0]  # in the whole corpus, the first of the subsets
-    by_frequency = sorted(single_relations, key=lambda index: (-frequencies[index], relations[index]))
+    # Roots and punctuation whose relations do not say what they are have been counted apart from the other words of
+    # their relations.
+    indices_of: dict[str, list[int]] = {}
+    for index, name in enumerate(relations):
+        if name not in counted_apart:
+            indices_of.setdefault(plain_relation(name), []).append(index)
+    frequencies = {name: int(subsets.total[indices, 0].sum()) for name, indices in indices_of.items()}  # in all texts
+    in_order = sorted(indices_of, key=lambda name: (-frequencies[name], name))
+    by_frequency = [index for name in in_order for index in indices_of[name]]
     no_punct = [index for index in by_frequency if not is_punct(relations[index])]
-    no_punct_root = [index for index in no_punct if coarse_relation(relations[index]).lower() != "root"]
+    no_punct_root = [index for index in no_punct if not is_root(relations[index])]
     totals = {ALL: by_frequency, ALL_NO_PUNCT: no_punct, ALL_NO_PUNCT_ROOT: no_punct_root}
     totals |= {name: counted_apart[name] for name in TOTALS if name in counted_apart}
+    # Where no relation means a root, none may mean punctuation. If none is known, the row would be that of all words.
+    if len(no_punct) == len(by_frequency) and any(relations[index] not in indices_of for index in by_frequency):
+        del totals[ALL_NO_PUNCT]
     unions = {}
     for name, union in asked.unions:
-        if members := [index for index in by_frequency if relations[index] in union]:
+        if members := [index for index in by_frequency if plain_relation(relations[index]) in union]:
             unions[name] = counted_apart.get(name, members)
-    rows = {**totals, **unions, **{relations[index]: [index] for index in by_frequency}}
+    # The words of a treebank without relations are in the totals alone.
+    single_rows = {} if in_order == ["_"] else {name: indices_of[name] for name in in_order}
+    rows = {**totals, **unions, **single_rows}
     asked_names = {*asked.relations, *unions} if asked.relations else rows.keys()
     return {name: indices for name, indices in rows.items() if name in asked_names}
 
@@ -96,10 +108,11 @@ def members_by_group(
 ) -> dict[str, Bool[np.ndarray, " relations"]]:
     """Return which relations belong to each of the `TOTALS` and of the groups of relations."""
     is_word = np.array([not is_punct(name) for name in relations], dtype=bool)
-    is_root = np.array([coarse_relation(name).lower() == "root" for name in relations], dtype=bool)
-    totals = {ALL: np.ones(len(relations), dtype=bool), ALL_NO_PUNCT: is_word, ALL_NO_PUNCT_ROOT: is_word & ~is_root}
+    are_roots = np.array([is_root(name) for name in relations], dtype=bool)
+    totals = {ALL: np.ones(len(relations), dtype=bool), ALL_NO_PUNCT: is_word, ALL_NO_PUNCT_ROOT: is_word & ~are_roots}
     return totals | {
-        name: np.array([relation in members for relation in relations], dtype=bool) for name, members in unions.items()
+        name: np.array([plain_relation(relation) in members for relation in relations], dtype=bool)
+        for name, members in unions.items()
     }
 
 

@@ -14,6 +14,7 @@ import torch
 from rich.console import RenderableType
 from torch import Tensor
 
+from ...corpora_loaders.tree import counted_relations
 from ...probes import ArcWeights, added_up
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
@@ -181,7 +182,7 @@ def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: Trai
             {
                 "id": [sentence.id for sentence in inputs.sentences],
                 "heads": [list(sentence.heads) for sentence in inputs.sentences],
-                "relations": [list(sentence.relations) for sentence in inputs.sentences],
+                "relations": [list(counted_relations(sentence)) for sentence in inputs.sentences],
             }
         ),
         arcs=_arcs_table(trained.arcs),
@@ -198,7 +199,7 @@ def _digest(sentences: Sequence[Any]) -> str:
     """Return a hash of the words, heads and relations of sentences."""
     hashed = hashlib.sha256()
     for sentence in sentences:
-        hashed.update(repr((sentence.words, sentence.heads, sentence.relations)).encode())
+        hashed.update(repr((sentence.words, sentence.heads, counted_relations(sentence))).encode())
     return hashed.hexdigest()
 
 

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from ...corpora_loaders import Sentence, is_punct
+from ...corpora_loaders.tree import counted_relations, plain_relation
 from ..shared.best_head import interval, rate, rates
 from ..shared.resampling import effective_number, poisson_weights
 
@@ -35,7 +36,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class TestedSentence:
-    """What is known of a tested sentence without its words: its id, its heads and its relations."""
+    """What is known of a tested sentence without its words: its id, its heads and its relations as they are counted."""
 
     id: str
     heads: tuple[int | None, ...]
@@ -72,7 +73,8 @@ class TestedWords:
         lengths: list[int] = []
         has_head: list[bool] = []
         for index, sentence in enumerate(sentences):
-            for word, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1):
+            names = counted_relations(sentence) if isinstance(sentence, Sentence) else sentence.relations
+            for word, (head, relation) in enumerate(zip(sentence.heads, names, strict=True), start=1):
                 sentence_of_word.append(index)
                 relations.append(relation)
                 lengths.append(abs(head - word) if head else ROOT_LENGTH)
@@ -80,7 +82,7 @@ class TestedWords:
         known = np.array(has_head, dtype=bool)
         return cls(
             sentence=np.array(sentence_of_word, dtype=np.int64),
-            relation=np.array(relations, dtype=object),
+            relation=np.array(list(map(plain_relation, relations)), dtype=object),
             length=np.array(lengths, dtype=np.int64),
             known=known,
             scored=known & np.array([not is_punct(relation) for relation in relations], dtype=bool),

@@ -130,7 +130,8 @@ def _read_treebanks(options: ProbingOptions, loaded: LoadedInputs) -> dict[Role,
         if role in loaded.treebanks:
             treebank = loaded.treebanks[role].checked()
         elif role in files:
-            treebank = load_treebank(files[role], tokens=chosen.tokens, limit=chosen.limit, lenient=chosen.lenient)
+            options_of_files = {name: getattr(chosen, name) for name in ("tokens", "limit", "lenient", "punctuation")}
+            treebank = load_treebank(files[role], **options_of_files)
         else:
             continue
         treebank.check_trees("a probe")

@@ -15,7 +15,15 @@ from ..contract import OptionError, OptionGroup
 from ..option_groups import Bounds
 from ..shared.builtin import SAMPLE, corpus_path
 from ..shared.numbers import Number, OptionalNumber, OptionalPositive, OptionalReal
-from ..shared.option_types import BatchCells, Lenient, PieceMerging, RowScaling, SentenceLimit, TreebankWords
+from ..shared.option_types import (
+    BatchCells,
+    Lenient,
+    PieceMerging,
+    PunctuationNames,
+    RowScaling,
+    SentenceLimit,
+    TreebankWords,
+)
 from ..shared.options import MapOptions, copies_of
 
 Role = Literal["train", "dev", "test"]
@@ -54,6 +62,7 @@ class TreebankOptions(OptionGroup):
     tokens: TreebankWords = "syntactic"
     limit: SentenceLimit = None
     lenient: Lenient = False
+    punctuation: PunctuationNames = ()
 
     def check(self, loaded: Collection[Role] = ()) -> None:
         """Raise `OptionError` where a value cannot be used, given the roles of treebanks that were loaded before."""
@@ -66,9 +75,11 @@ class TreebankOptions(OptionGroup):
             raise OptionError("--train needs --test; to train and test on one treebank in folds, give --test alone")
         if has_train and self.folds != TreebankOptions.folds:
             raise OptionError("--folds is for one treebank; with --train, the test treebank is not divided")
-        of_files = {name: getattr(TreebankOptions, name) for name in ("limit", "tokens", "lenient")}
+        of_files = {name: getattr(TreebankOptions, name) for name in ("limit", "tokens", "lenient", "punctuation")}
         if loaded and any(getattr(self, name) != default for name, default in of_files.items()):
-            raise OptionError("--limit, --tokens and --lenient are for treebanks that are read from files")
+            raise OptionError(
+                "--limit, --tokens, --lenient and --punctuation are for treebanks that are read from files"
+            )
 
     def files(self, loaded: Collection[Role] = ()) -> dict[Role, list[str]]:
         """Return the files of each treebank that is to be read."""

@@ -13,7 +13,7 @@ from ...extractors import Columns, MapBatch, Window
 from ...reports.explorer.data import AnnotatedInput, Link, ShownCase, ShownMention
 from ..plans import Guesses
 
-_OPTIONAL_FIELDS = ("tags", "columns", "special_columns", "links", "cases")
+_OPTIONAL_FIELDS = ("tags", "punctuation", "columns", "special_columns", "links", "cases")
 """The fields that only some inputs have, for example sentence pairs. They are not written for other inputs."""
 
 
@@ -49,11 +49,13 @@ class Annotation(AnnotatedInput):
                 heads[row] = row_of_word[head - 1] if head else -1  # for the root
                 relations[row] = relation
         tags = dict(zip(row_of_word, sentence.tags, strict=False))
+        marks = dict(zip(row_of_word, sentence.punctuation, strict=False))
         return replace(
             annotation,
             heads=tuple(heads),
             relations=tuple(relations),
             tags=tuple(tags.get(row) for row in range(length)) if tags else (),
+            punctuation=tuple(marks.get(row, False) for row in range(length)) if marks else (),
             mentions=tuple(_mentions(sentence, row_of_word)),
             cases=tuple(
                 ShownCase(row_of_word[word], tuple(row_of_word[other] for other in right), guesser.cases, guesser.names)

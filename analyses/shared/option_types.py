@@ -62,6 +62,16 @@ Lenient = Annotated[
     ),
 ]
 
+PunctuationNames = Annotated[
+    tuple[str, ...],
+    arg(
+        metavar="NAME [NAME ...]",
+        help="The relations and parts of speech (columns 4 and 5) that mark punctuation, such as AuxX AuxG AuxK. By "
+        "default, punctuation has the relation punct; in a treebank without it, the part of speech PUNCT; and without "
+        "that, too, punctuation is words of punctuation characters.",
+    ),
+]
+
 Device = Annotated[str, arg(metavar="DEVICE", help="The device on which models run: cpu, cuda, cuda:1, mps, ….")]
 
 Replicates = Annotated[

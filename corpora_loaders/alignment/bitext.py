@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from ..corpus import Corpus, CorpusFacts
+from ..corpus import Corpus
 from ..describing import amount, shortened
 from ..errors import CorpusError
 from ..sentence import Sentence
+from ..tally import CorpusFacts
 
 Link = tuple[int, int]
 """A source word and a target word, both 0-based."""

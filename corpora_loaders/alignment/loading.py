@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import repeat, zip_longest
 from pathlib import Path
 
-from ..corpus import CorpusFile
 from ..errors import CorpusError
 from ..gate import BlankWords
 from ..lines import file_sha256, text_lines
 from ..stream import ReadFile, Stream
+from ..tally import CorpusFile
 from .bitext import Bitext, LinkFile, PairLinks, SentencePair, check_sure, facts_of_pairs
 from .links import Sizes, first_read
 

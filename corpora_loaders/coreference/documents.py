@@ -5,20 +5,22 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..corpus import Corpus, Tally
+from ..corpus import Corpus
 from ..describing import amount
 from ..errors import CorpusError
+from ..punctuation import MARKING, Punctuation
 from ..sample import SAMPLE_TREEBANK
-from ..sentence import Sentence
 from ..stream import HELD, Files, Parts, Stream, read_files
-from ..unique_names import UniqueNames, numbered_name
+from ..tally import Tally
+from ..unique_names import UniqueNames
 from .document import TYPES, ZERO, Account, Document
 from .formats import FORMATS, format_of, get_format
+from .in_corpus import MarkedDocuments, RenamedDocuments, marked_document, renamed_document, sentences_of
 
 HELD_IN_DOCUMENTS = 4 * HELD
 """The largest number of sentences of documents that are held: more than of a treebank, because documents take longer to
@@ -142,6 +144,7 @@ class Documents(Corpus):
             *(f"Heads of mentions: {rule}." for rule in sorted(facts.head_rules)),
             *(f"Types of mentions: {rule}." for rule in sorted(facts.type_rules)),
             *self.remarks_on_words(),
+            *(self.counted.punctuation.remarks() if self.relations else ()),
         ]
         if winobias := [size for family, size in facts.families.items() if family.startswith("WinoBias")]:
             unpaired = winobias.count(1)
@@ -172,6 +175,7 @@ def load_documents(
     limit: int | None = None,
     mentions_needed: bool = True,
     format: str | None = None,  # noqa: A002  # the name of the option
+    punctuation: Sequence[str] = (),
 ) -> Documents:
     """Read coreference corpora with CoNLL-2012 columns, in CoNLL-U with ``Entity=``, or in the format of GAP.
 
@@ -187,6 +191,8 @@ def load_documents(
         limit: read at most this many documents.
         mentions_needed: whether a file without any mention is an error.
         format: the name of a format, see `attentionology.corpora_loaders.list_formats`. Default: it is detected.
+        punctuation: the relations and parts of speech that mark punctuation, see
+            `attentionology.corpora_loaders.load_treebank`.
 
     Raises:
         ValueError: no file is given, or the limit is less than 1.
@@ -208,13 +214,15 @@ def load_documents(
     """
     if format is not None:
         get_format(format)  # so that an unknown one is noticed before files are read
-    account, tally, facts = Account(), Tally(), DocumentFacts()
+    account, tally, facts = Account(), Tally(punctuation), DocumentFacts()
+    named = Punctuation("names", tuple(punctuation)) if punctuation else Punctuation()
     unique_documents, unique_sentences = UniqueNames(), UniqueNames()
     sentence_ends = array("Q")  # for each document the number of sentences of the corpus up to its end
     have_mentions = bytearray()  # for each document whether it has mentions
 
     def add(document: Document) -> Document:
         facts.add(document)
+        document = marked_document(document, named)
         have_mentions.append(bool(document.mentions))
         ids = [unique_sentences(tally.add(sentence).id) for sentence in document.sentences]
         sentence_ends.append(tally.sentences)
@@ -239,7 +247,14 @@ def load_documents(
             raise CorpusError(f"the file contains no mentions; expected {expected}", file=file.path)
         start += len(file)
     is_renamed = unique_documents.renamed or unique_sentences.renamed
-    rename = RenamedDocuments(sentence_ends, unique_documents.numbers, unique_sentences.numbers) if is_renamed else None
+    renamed = (
+        RenamedDocuments(sentence_ends, unique_documents.numbers, unique_sentences.numbers) if is_renamed else None
+    )
+    rename: RenamedDocuments | MarkedDocuments | None = renamed
+    counted = tally.counted()
+    if counted.punctuation.rule in MARKING:
+        rename = MarkedDocuments(counted.punctuation, renamed)
+        held_documents = tuple(marked_document(document, counted.punctuation) for document in held_documents)
     documents = Stream(Files(files, rename), held=held_documents)
     return Documents(
         sentences=Stream(Parts(documents, sentence_ends, sentences_of)),
@@ -247,7 +262,7 @@ def load_documents(
         documents=documents,
         account=account,
         renamed=unique_documents.renamed,
-    ).knowing(counted=tally.counted(), facts=facts)
+    ).knowing(counted=counted, facts=facts)
 
 
 def read_documents(
@@ -256,38 +271,6 @@ def read_documents(
     """Yield the documents of a file, whose format is detected if ``name`` is None. See `ReadFile`."""
     corpus_format = format_of(path) if name is None else get_format(name)
     return corpus_format.read_documents(path, account or Account(), lenient=lenient, place=place)
-
-
-@dataclass(frozen=True)
-class RenamedDocuments:
-    """Gives documents and their sentences the ids that they have in a corpus."""
-
-    ends: array[int]  # for each document the number of sentences of this document and of all documents before it
-    numbers: array[int]  # that are appended to the ids, see UniqueNames
-    sentence_numbers: array[int]
-
-    def __call__(self, document: Document, position: int) -> Document:
-        """Return the document at a position with its id in the corpus."""
-        end, sentences = self.ends[position], document.sentences
-        numbers = self.sentence_numbers[end - len(sentences) : end]
-        ids = [numbered_name(sentence.id, number) for sentence, number in zip(sentences, numbers, strict=True)]
-        return renamed_document(document, numbered_name(document.id, self.numbers[position]), ids)
-
-
-def sentences_of(_: int, document: Document) -> Sequence[Sentence]:
-    """Return the sentences of a document, for `Parts`."""
-    return document.sentences
-
-
-def renamed_document(document: Document, name: str, ids: Sequence[str]) -> Document:
-    """Return the document with this id, and its sentences with these."""
-    if name == document.id and ids == [sentence.id for sentence in document.sentences]:
-        return document
-    sentences = [
-        replace(sentence, id=sentence_id, document=name)
-        for sentence, sentence_id in zip(document.sentences, ids, strict=True)
-    ]
-    return replace(document, id=name, sentences=tuple(sentences))
 
 
 LazyDocuments = Documents  # deprecated, and removed in 0.4

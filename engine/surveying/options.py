@@ -12,7 +12,15 @@ from ...analyses.dependency.options import DependencyOptions
 from ...analyses.shared.builtin import DEMO, SAMPLE
 from ...analyses.shared.input_options import LimitOptions, ModelOptions
 from ...analyses.shared.numbers import Seed
-from ...analyses.shared.option_types import Device, Lenient, PieceMerging, RowScaling, SentenceLimit, TreebankWords
+from ...analyses.shared.option_types import (
+    Device,
+    Lenient,
+    PieceMerging,
+    PunctuationNames,
+    RowScaling,
+    SentenceLimit,
+    TreebankWords,
+)
 from ...analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from ...analyses.shared.part_options import PartOptions
 from ...storage.paths import named_twice
@@ -60,6 +68,7 @@ class CellOptions:
     tokens: TreebankWords = CorpusOptions.tokens
     limit: SentenceLimit = None
     lenient: Lenient = False
+    punctuation: PunctuationNames = ()
     device: Device = ModelOptions.device
 
     reports: bool = False

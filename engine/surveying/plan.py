@@ -69,7 +69,13 @@ def job_of_cell(
     groups = OptionSet(
         [
             model,
-            CorpusOptions(corpus=(treebank,), tokens=cells.tokens, limit=cells.limit, lenient=cells.lenient),
+            CorpusOptions(
+                corpus=(treebank,),
+                tokens=cells.tokens,
+                limit=cells.limit,
+                lenient=cells.lenient,
+                punctuation=cells.punctuation,
+            ),
             MapOptions(options.grid.maps if maps is None else tuple(maps), cells.merge, cells.normalize),
             options.dependency,
             options.control,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +10,7 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from ...corpora_loaders.words import is_punctuation as is_punctuation
 from .pieces import Pieces
 
 TOKEN_CLASSES = ("[CLS]", "[SEP]", "[MASK]", "punctuation", "other")
@@ -49,15 +48,3 @@ def token_classes(forms: PieceForms, mask_id: int | None, batch: Sequence[Pieces
                 classes.append(punctuation if is_punctuation(forms[piece]) else other)
         rows.append(torch.tensor(classes, dtype=torch.long))
     return pad_sequence(rows, batch_first=True, padding_value=-1)
-
-
-@functools.lru_cache(maxsize=2**14)
-def is_punctuation(form: str) -> bool:
-    """Whether a form has characters and all of them are punctuation by their Unicode category.
-
-    Example:
-        >>> from attentionology.extractors import is_punctuation
-        >>> is_punctuation("..."), is_punctuation("e.g.")
-        (True, False)
-    """
-    return bool(form) and all(unicodedata.category(character).startswith("P") for character in form)

@@ -201,6 +201,7 @@ class AnnotatedInput:
     heads: tuple[int | None, ...] = ()
     relations: tuple[str | None, ...] = ()  # the relation of each word to its head
     tags: tuple[str | None, ...] = ()  # the universal part of speech of each word
+    punctuation: tuple[bool, ...] = ()  # which rows are punctuation, where the relations do not say it
     mentions: tuple[ShownMention, ...] = ()
     # the source words and special tokens of a sentence pair, whose rows are the target words; None if the columns are
     # the rows

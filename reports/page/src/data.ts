@@ -111,6 +111,8 @@ export interface SampledSentence {
   relations: (string | null)[];
   /** The parts of speech; runs of earlier versions have none. */
   tags?: (string | null)[];
+  /** Which rows are punctuation, where their relations do not say it; empty or absent where they do. */
+  punctuation?: boolean[];
   mentions: Mention[];
   /** The gold links of an alignment, from target words (rows) to source words (columns). */
   links: { row: number; column: number; sure: boolean }[];

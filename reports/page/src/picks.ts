@@ -2,7 +2,7 @@
 
 import type { SampledSentence } from "./data";
 import type { Decision } from "./tasks";
-import { ALIGNMENT, COREFERENCE } from "./tasks";
+import { ALIGNMENT, COREFERENCE, isPunctuation } from "./tasks";
 
 /** The kinds of wrong picks; the first one that applies counts. */
 export const PICKS = ["punctuation", "dependent", "argument", "sibling", "grandparent", "neighbor", "other"] as const;
@@ -29,7 +29,7 @@ export function pickOf(sentence: SampledSentence, decision: Decision): Pick | nu
   if (syntactic === false || relation === COREFERENCE || relation === ALIGNMENT) return null;
   const bare = sentence.relations[guess]?.split(":")[0]?.toLowerCase() ?? "";
   const head = sentence.heads[row] ?? -1;
-  if (bare === "punct") return "punctuation";
+  if (isPunctuation(sentence, guess)) return "punctuation";
   if (sentence.heads[guess] === row) return "dependent";
   if (head >= 0 && sentence.heads[guess] === head) {
     // Without parts of speech, any word may be the verb.

@@ -108,7 +108,7 @@ export function tasks(sentence: SampledSentence, relation: string | null): Task[
   const result = cases(sentence, relation);
   sentence.heads.forEach((head, row) => {
     const name = sentence.relations[row] ?? null;
-    if (head === null || !includes(relation, name)) return;
+    if (head === null || !includes(relation, sentence, row)) return;
     const targets = head >= 0 ? [head] : [];
     result.push({ rows: [row], targets, gold: targets, relation: name ?? "" });
   });
@@ -125,13 +125,18 @@ export function wordTasks(sentence: SampledSentence): Task[] {
   });
 }
 
-/** Whether words of a relation count for a row of the tables: itself, or one of the totals. */
-function includes(wanted: string | null, relation: string | null): boolean {
+/** Whether a word is punctuation, as its sentence or else its relation says. */
+export function isPunctuation(sentence: SampledSentence, row: number): boolean {
+  if (sentence.punctuation?.length) return sentence.punctuation[row] ?? false;
+  return sentence.relations[row]?.split(":")[0]?.toLowerCase() === "punct";
+}
+
+/** Whether a word counts for a row of the tables: that of its relation, or one of the totals. */
+function includes(wanted: string | null, sentence: SampledSentence, row: number): boolean {
   if (wanted === null || wanted === "all") return true;
-  const bare = relation?.split(":")[0]?.toLowerCase();
-  if (wanted === "all-nopunct") return bare !== "punct";
-  if (wanted === "all-nopunct-noroot") return bare !== "punct" && bare !== "root";
-  return relation === wanted;
+  if (wanted === "all-nopunct") return !isPunctuation(sentence, row);
+  if (wanted === "all-nopunct-noroot") return !isPunctuation(sentence, row) && sentence.heads[row] !== -1;
+  return sentence.relations[row] === wanted;
 }
 
 /** Whether a direction can see one word from another; what a causal model cannot see is neither right nor wrong. */

@@ -95,6 +95,12 @@ test("words of a relation, or of a total, are asked for their heads", () => {
     ...[[1, [2], true, "nsubj:pass"], [2, [], false, "root"], [3, [2], true, "OBJ"], [4, [], false, ""]],
     [5, [2], true, "punct"],
   ]);
+  // In a treebank of Prague, the predicate is the root, and marks say what is punctuation.
+  const marks = { punctuation: [false, false, false, false, false, true] };
+  const prague = { ...TREE, ...marks, relations: [null, "Sb", "Pred", "Pred", null, "AuxK"] };
+  assert.deepEqual(tasks(prague, "all-nopunct").flatMap((task) => task.rows), [1, 2, 3]);
+  assert.deepEqual(tasks(prague, "all-nopunct-noroot").flatMap((task) => task.rows), [1, 3]);
+  assert.deepEqual(tasks(prague, "Pred").flatMap((task) => task.rows), [2, 3]);
   const cases = [{ row: 3, right: [1, 2], name: "agreement", guesses: ["own"] }];
   const asked = { rows: [3], targets: [1, 2], gold: [1, 2], relation: "agreement", syntactic: false };
   assert.deepEqual(tasks({ ...TREE, cases }, "agreement"), [asked]);
@@ -165,6 +171,7 @@ test("a wrong guess is the first of the kinds that it fits", () => {
     ...["neighbor", "argument", "other", "other", "other"],
   ]);
   assert.equal(pickOf({ ...CLAUSE, tags: [] }, decided(1, 4)), "argument");
+  assert.equal(pickOf({ ...CLAUSE, punctuation: CLAUSE.rows.map((_, row) => row === 4) }, decided(1, 4)), "punctuation");
   assert.equal(pickOf({ ...CLAUSE, tags: CLAUSE.tags?.map(() => "NOUN") ?? [] }, decided(1, 4)), "sibling");
   const parted = { ...sentence("p", ["a", "[SEP]", "b", "c"]), heads: [3, null, -1, -1] };
   assert.deepEqual([pickOf(parted, decided(0, 2)), pickOf(parted, decided(2, 0))], ["neighbor", "neighbor"]);
