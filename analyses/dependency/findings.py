@@ -50,8 +50,8 @@ def findings_of(
     if not frequent:
         if left_out:
             text = (
-                f"Nothing is said of the {amount(left_out, 'relations')} with at least {amount(results.min_count, 'words')}: "
-                f"{NO_CLAIM.format(units='sentences')}."
+                f"Nothing is said of the {amount(left_out, 'relations')} with at least "
+                f"{amount(results.min_count, 'words')}: {NO_CLAIM.format(units='sentences')}."
             )
             yield Finding(text, "")
         return
