@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { View } from "./address";
 import type { Explorer } from "./data";
 import { headIndex, headName } from "./data";
+import { count } from "./format";
 import type { Go } from "./hooks";
 import { useName } from "./hooks";
 
@@ -174,7 +175,7 @@ export function Heads({ data, heads, onChange }: HeadsProps) {
       {index !== null && <button type="submit">Add</button>}
       {wrong && (
         <small id={`${id}-wrong`} class="wrong">
-          The model has {data.layers} layers of {data.heads} heads.
+          The model has {count(data.layers, "layer")} of {count(data.heads, "head")}.
         </small>
       )}
     </form>
