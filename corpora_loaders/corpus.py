@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self, overload
@@ -161,6 +161,15 @@ class Corpus(Sequence[Sentence]):
         why = "; every head is 0, as in an export without a parse" if self.relations else ""
         file = self.files[0].path if self.files else None
         raise CorpusError(f"no word has a head in its sentence, which {reader} needs{why}{advice}", file=file)
+
+    def checks(self) -> dict[str, Any]:
+        """Return what decides whether the corpus can be analyzed, as plain data, for run records."""
+        numbers, relations = self.counted.numbers, self.relations
+        found: dict[str, Any] = {"blank_words": numbers.get("blank_words", 0)}
+        if relations:
+            found["words_with_head"] = numbers["words_with_head_word"]
+            found["punctuation"] = asdict(self.counted.punctuation)
+        return found
 
     def remarks_on_words(self) -> list[str]:
         """The remark on blank words, if there are any."""

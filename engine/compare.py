@@ -20,7 +20,7 @@ from ..reports.progress import Stages
 from ..reports.run_folder import EVERY_RUN, RunFolder, address_of
 from ..storage.nearest import did_you_mean
 from ..storage.paths import named_twice
-from .compared import Compared, ComparedRun, load_compared_run, names_of, pairing_of
+from .compared import Compared, ComparedRun, differ_in, load_compared_run, names_of, pairing_of
 from .run import Run, write_run
 from .stored_run import registered_analysis
 
@@ -185,7 +185,7 @@ def _differing_options(first: Mapping[str, Any], second: Mapping[str, Any]) -> s
     differing = [
         f"{flag(name)} ({_in_words(first.get(name))} and {_in_words(second.get(name))})"
         for name in dict.fromkeys([*first, *second])
-        if name not in _NO_RESULT and first.get(name) != second.get(name)
+        if name not in _NO_RESULT and differ_in(first, second, name)
     ]
     return f" The runs differ in these options: {', '.join(differing)}." if differing else ""
 

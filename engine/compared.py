@@ -78,6 +78,12 @@ def load_compared_run(folder: Path) -> ComparedRun:
     return ComparedRun(titles, record, families, inputs=frozenset(outcomes.ids), folder=folder)
 
 
+def differ_in(first: Mapping[str, Any], second: Mapping[str, Any], name: str) -> bool:
+    """Whether two runs differ in an option. A run of an earlier version has no value of an option that came later."""
+    values = [options[name] for options in (first, second) if name in options]
+    return values[0] != values[1] if len(values) == 2 else bool(values[0])
+
+
 def names_of(runs: Sequence[Compared]) -> list[str]:
     """Return names that distinguish runs: the models, the maps, the corpora, or several of these.
 

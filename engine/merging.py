@@ -20,6 +20,7 @@ from ..reports.help.options import flag
 from ..reports.provenance import git_commit, versions
 from ..reports.run_folder import RunFolder
 from ..storage.paths import named_twice
+from .compared import differ_in
 from .corpus import title_of_files
 from .run import Run, save_run
 from .states import AnalysisStates, RunStates, from_plain, to_plain
@@ -151,7 +152,7 @@ def _check_settings(both: str, first: RunStates, second: RunStates) -> None:
     both_keep_examples = 0 not in (options.get("examples"), second_options.get("examples"))
     may_differ = (*_MAY_DIFFER, "examples") if both_keep_examples else _MAY_DIFFER
     for name in dict.fromkeys([*options, *second_options]):
-        if name not in may_differ and options.get(name) != second_options.get(name):
+        if name not in may_differ and differ_in(options, second_options, name):
             raise MergeError(f"{both} differ in {flag(name)}: {options.get(name)} and {second_options.get(name)}")
     if first.record["corpus"]["unit"] != second.record["corpus"]["unit"]:
         raise MergeError(f"{both} have read inputs of different kinds")
@@ -206,6 +207,7 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
             "counts": counts,
             "remarks": list(dict.fromkeys(remark for corpus in corpora for remark in corpus["remarks"])),
             "relations": relations,
+            **_merged_checks(corpora),
         },
         "sentences": all_read,
         **fit,
@@ -215,6 +217,20 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
             for name, record in zip(names, records, strict=True)
         ],
     }
+
+
+def _merged_checks(corpora: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what was checked of all corpora, and the sentences that were left out; older runs have neither."""
+    left_out = [sentence for corpus in corpora for sentence in corpus.get("left_out", ())]
+    checks = [dict(corpus["checked"]) for corpus in corpora if "checked" in corpus]
+    punctuation = [check.pop("punctuation") for check in checks if "punctuation" in check]
+    merged: dict[str, Any] = _added(checks)
+    if punctuation:
+        rules = dict.fromkeys(each["rule"] for each in punctuation)
+        names = dict.fromkeys(name for each in punctuation for name in each["names"])
+        n_words = sum(each["words"] for each in punctuation)
+        merged["punctuation"] = {"rule": ", ".join(rules), "names": list(names), "words": n_words}
+    return {**({"checked": merged} if checks else {}), **({"left_out": left_out} if left_out else {})}
 
 
 def _merged_options(options: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -96,6 +96,7 @@ def describe_corpus(corpus: Corpus) -> dict[str, Any]:
         "files": [{"name": Path(file.path).name, **asdict(file)} for file in corpus.files],
         "counts": counts,
         "remarks": corpus.remarks(),
+        "checked": corpus.checks(),
         **({"left_out": [asdict(sentence) for sentence in left_out]} if left_out else {}),
         "relations": dict(corpus.relations),
     }

@@ -129,6 +129,10 @@ class Segments(Corpus):
             "text_pieces_left_over": self.left_over,
         }
 
+    def checks(self) -> dict[str, Any]:
+        """Return nothing, because the text was checked before it was cut."""
+        return {}
+
     def remarks(self) -> list[str]:
         """Say how the text was cut."""
         chosen = f", of which {len(self):,} were sampled at random" if len(self) < self.made else ""

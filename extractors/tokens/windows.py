@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...corpora_loaders import Corpus, CorpusError, Sentence
 from ...corpora_loaders.coreference import Document, Documents
@@ -95,6 +95,10 @@ class Windows(Corpus):
             "documents_cut": self.cut,
             "words_left_out": self.words_left_out,
         }
+
+    def checks(self) -> dict[str, Any]:
+        """Return what was checked of the documents."""
+        return self.corpus.checks()
 
     def remarks(self) -> list[str]:
         """Say how the documents were cut, and pass on the remarks on them."""

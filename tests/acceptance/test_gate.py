@@ -9,6 +9,7 @@ import pytest
 
 from attentionology import CorpusOptions, CountOptions, probe, survey
 from attentionology.analyses import ProbeOptions, ProbeTrainingOptions, TreebankOptions
+from attentionology.engine.compared import differ_in
 from attentionology.scripts.cli import main
 from tests.corpora import chain, word
 
@@ -45,6 +46,11 @@ def test_a_broken_sentence_is_refused_or_left_out_counted_and_listed(one_broken,
     assert f"Sentences with mistakes, left out: 1 ({path}:{line}: the head of word 2 is 7" in text_of(
         tmp_path / "lenient"
     )
+    assert record["corpus"]["checked"] == {
+        "blank_words": 0,
+        "words_with_head": 9 * 3,
+        "punctuation": {"rule": "relation", "names": [], "words": 0},
+    }
     best = pd.read_csv(tmp_path / "lenient" / "tables" / "dependency_best.csv").set_index("relation")
     assert best.loc["all", "total"] == 9 * 4
 
@@ -143,3 +149,34 @@ def test_an_export_without_a_parse_is_refused_where_trees_are_needed(data_file, 
         assert not (tmp_path / "refused").exists()
     given = ["analyze", "--model", model, "--corpus", path, "--analyses", "surface", "--out", str(tmp_path / "surface")]
     assert main(given) == 0
+
+
+def test_merged_runs_add_up_what_was_checked_and_left_out(one_broken, model, tmp_path):
+    path, _ = one_broken
+    other = tmp_path / "other.conllu"
+    signs = chain(["Ann", "reads", "."]).replace("\troot\t", "\tPred\t") + BROKEN.replace("broken", "too")
+    other.write_text(signs)
+    runs = []
+    for number, file in enumerate((path, other)):
+        runs.append(str(tmp_path / f"run{number}"))
+        given = ["analyze", "--model", model, "--corpus", str(file), "--analyses", "dependency", "--lenient"]
+        assert main([*given, "--replicates", "0", "--out", runs[-1]]) == 0
+    assert main(["merge", *runs, "--out", str(tmp_path / "merged")]) == 0
+    corpus = json.loads((tmp_path / "merged" / "run.json").read_text())["corpus"]
+    assert [(each["file"], each["id"]) for each in corpus["left_out"]] == [(str(path), "broken"), (str(other), "too")]
+    assert corpus["checked"] == {
+        "blank_words": 0,
+        "words_with_head": 9 * 3 + 2,
+        "punctuation": {"rule": "relation, form", "names": [], "words": 1},
+    }
+    best = pd.read_csv(tmp_path / "merged" / "tables" / "dependency_best.csv").set_index("relation")
+    expected = {"all": 39, "all-nopunct": 38, "all-nopunct-noroot": 28, "dep": 29, "root": 9, "Pred": 1}
+    assert best["total"].to_dict() == expected
+
+
+def test_a_run_before_an_option_was_there_does_not_differ_in_it():
+    earlier, later = {"lenient": False}, {"lenient": True, "punctuation": ()}
+    assert not differ_in(earlier, later, "punctuation")
+    assert not differ_in(later, earlier, "punctuation")
+    assert differ_in(earlier, {"punctuation": ("AuxK",)}, "punctuation")
+    assert differ_in(earlier, later, "lenient")
