@@ -5,28 +5,19 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, Self
 
 from .corpus import DivisibleCorpus
 from .describing import amount
 from .errors import CorpusError
-from .labelled_formats import UNDECIDED, LabelledFile
+from .labelled_formats import LabelledFile
+from .labelled_reading import ReadText, Seen, texts_of
 from .lines import WHOLE_NUMBER
-from .sentence import Sentence
 from .stream import read_files
 from .tally import Tally
-
-
-class _Read(NamedTuple):
-    """A text as it was read."""
-
-    sentence: Sentence
-    label: str
-    query: tuple[str, ...]
-    is_document: bool
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,9 +30,12 @@ class LabelledTexts(DivisibleCorpus):
             have none.
         of_sentences: whether the "words" of a text are its sentences, because the files have documents.
         undecided: the number of pairs of SNLI without a label (``-``), which are left out.
+        unlabeled: the number of texts that are left out because their label −1 means that there is no gold label.
         blank: the number of blank lines, which are skipped.
         wordless: ``file:line`` of the texts without words, which are skipped.
         headless: ``file:line`` of first lines that were read as texts, because columns were chosen by number.
+        line_breaks: the number of line breaks of HTML, which are white space.
+        markup: ``file:line`` of texts with other HTML, which is read as words.
 
     Raises:
         ValueError: there are not as many labels as texts, or queries, but not one for each text.
@@ -66,6 +60,9 @@ class LabelledTexts(DivisibleCorpus):
     blank: int = 0
     wordless: tuple[str, ...] = ()
     headless: tuple[str, ...] = ()
+    unlabeled: int = 0
+    line_breaks: int = 0
+    markup: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.labels) != len(self.sentences):
@@ -138,6 +135,15 @@ class LabelledTexts(DivisibleCorpus):
         if self.undecided:
             pairs = "Pairs without a label on which the annotators agreed, which were left out"
             remarks.append(f"{pairs}: {self.undecided:,}.")
+        if self.unlabeled:
+            remarks.append(f"Texts with the label -1, which means no gold label, left out: {self.unlabeled:,}.")
+        elif set(self.labels) == {"-1", "0", "1"}:
+            remarks.append("The label -1 is a class. If it means that there is no gold label, remove these texts.")
+        if self.line_breaks:
+            remarks.append(f"Line breaks of HTML (<br />), read as white space: {self.line_breaks:,}.")
+        if self.markup:
+            first = f"the first of {amount(len(self.markup), 'texts')} is {self.markup[0]}"
+            remarks.append(f"Tags and entities of HTML are read as words; {first}.")
         if self.blank:
             remarks.append(f"Blank lines that were skipped: {self.blank:,}.")
         if self.wordless:
@@ -177,8 +183,11 @@ def load_labelled(
     * any other name: each line is a label, a space or tab, and the text; or the file has the stories of bAbI, whose
       lines are numbered: the text is the story so far, the question is the query, and the answer is the label.
 
-    Words are separated by white space, in bAbI also at punctuation. The id of a text is ``file:line``. Blank lines and
-    texts without words are skipped. Texts that are in memory already are a `LabelledTexts` of `Sentence.from_text`.
+    Words are separated by white space, in bAbI also at punctuation. Line breaks of HTML (``<br />``), as in the texts
+    of IMDB, are white space. The id of a text is ``file:line``. Blank lines and texts without words are skipped, and so
+    are texts without a gold label: pairs labeled ``-``, and in files whose other labels are counted from 0 to 2 or
+    more, those labeled −1, as Hugging Face exports SNLI. Texts that are in memory already are a `LabelledTexts` of
+    `Sentence.from_text`.
 
     Args:
         paths: one file or several.
@@ -211,16 +220,16 @@ def load_labelled(
             raise ValueError(f"text, label and query must be different columns, not both {column!r}")
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     file_names = [Path(path).name for path in paths]
-    seen, tally = _Seen(), Tally()
+    seen, tally = Seen(), Tally()
 
-    def read(path: str, _: None) -> Iterator[tuple[_Read, None]]:
+    def read(path: str, _: None) -> Iterator[tuple[ReadText, None]]:
         """Yield the texts of a file, and None for their places: as all texts are held, no file is read again."""
         file_name = Path(path).name
         name = file_name if file_names.count(file_name) == 1 else path
-        for read_text in _texts_of(LabelledFile(path, label, text, query, in_blocks=blocks), name, seen):
+        for read_text in texts_of(LabelledFile(path, label, text, query, in_blocks=blocks), name, seen):
             yield read_text, None
 
-    def add(text: _Read) -> _Read:
+    def add(text: ReadText) -> ReadText:
         sentence = text.sentence
         # The words of documents are counted, and not only their sentences.
         tally.add(replace(sentence, words=tuple(" ".join(sentence.words).split())) if text.is_document else sentence)
@@ -244,54 +253,8 @@ def load_labelled(
         blank=seen.blank,
         wordless=tuple(seen.wordless),
         headless=tuple(seen.headless),
+        unlabeled=seen.unlabeled,
+        line_breaks=seen.line_breaks,
+        markup=tuple(seen.markup),
     )
     return texts.knowing(counted=tally.counted())
-
-
-@dataclass
-class _Seen:
-    """What the files have besides usual texts: numbers, or ``file:line`` of each."""
-
-    undecided: int = 0
-    blank: int = 0
-    wordless: list[str] = field(default_factory=list)
-    headless: list[str] = field(default_factory=list)
-    documents: list[str] = field(default_factory=list)
-
-
-def _texts_of(source: LabelledFile, name: str, seen: _Seen) -> Iterator[_Read]:
-    """Yield the texts of a file, whose ids begin with this name, and note in ``seen`` what else there is."""
-    path = str(source.path)
-    for record in source.records():
-        if record is None:  # a blank line
-            seen.blank += 1
-            continue
-        line, label, content, query = record
-        location = f"{path}:{line}"
-        if line in source.headless:  # there is one at most
-            seen.headless.append(location)
-        if source.documents[-1:] == [line]:  # the reader has just noted that this record is a document
-            seen.documents.append(location)
-        if not label.strip():
-            raise source.fault("the label is empty", line)
-        if "\0" in label:
-            raise source.fault("the label has a NUL character, which is not text", line)
-        if label.startswith("\ufeff"):
-            raise source.fault("there is a byte-order mark before the label; were files concatenated?", line)
-        if query is not None and label == UNDECIDED:
-            seen.undecided += 1
-            continue
-        words, query_words = _words(content), _words(query or ())
-        if query is not None and not query_words:
-            raise source.fault("the query is empty", line)
-        if words:
-            text = content if isinstance(content, str) else " ".join(words)
-            sentence = Sentence(f"{name}:{line}", words, text=text, file=path, line=line)
-            yield _Read(sentence, label.strip(), query_words, bool(source.documents))
-        else:
-            seen.wordless.append(location)
-
-
-def _words(text: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the words of running text, or those words of a list that are not blank."""
-    return tuple(text.split() if isinstance(text, str) else [word for word in text if word.strip()])

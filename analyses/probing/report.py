@@ -33,7 +33,7 @@ class ProbeResults(NamedTuple):
 
     Attributes:
         tables: the scores of all methods. ``tables.methods`` has one row per ``method`` and ``decoding``, with the
-            unlabelled attachment score ``uas``, its interval (``uas_low``, ``uas_high``), the ``control_accuracy`` and
+            unlabeled attachment score ``uas``, its interval (``uas_low``, ``uas_high``), the ``control_accuracy`` and
             the ``selectivity``; ``tables.runs`` has one row per training ``run``; ``tables.relations`` and
             ``tables.lengths`` have the score by ``relation`` and by ``length`` of the arc; and ``tables.contrasts``
             has the ``difference`` of two methods on the same words, with its interval.

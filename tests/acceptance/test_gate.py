@@ -180,3 +180,26 @@ def test_a_run_before_an_option_was_there_does_not_differ_in_it():
     assert not differ_in(later, earlier, "punctuation")
     assert differ_in(earlier, {"punctuation": ("AuxK",)}, "punctuation")
     assert differ_in(earlier, later, "lenient")
+
+
+def test_pairs_without_a_gold_label_are_no_class_of_an_explanation(tmp_path):
+    path = tmp_path / "snli.jsonl"  # as Hugging Face exports it
+    pairs = [{"premise": f"Man {n} walks .", "hypothesis": "He moves .", "label": n % 4 - 1} for n in range(80)]
+    path.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    given = [
+        "explain",
+        "--data",
+        str(path),
+        "--text-column",
+        "premise",
+        "--query-column",
+        "hypothesis",
+        "--epochs",
+        "1",
+    ]
+    given += ["--encoder", "average", "--dimensions", "4", "--replicates", "0", "--tests", "correlation"]
+    assert main([*given, "--out", str(tmp_path / "out")]) == 0
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert list(record["texts"]["train"]["classes"]) == record["model"]["classes"] == ["0", "1", "2"]
+    remark = "Texts with the label -1, which means no gold label, left out: 20."
+    assert remark in record["texts"]["train"]["remarks"]

@@ -316,3 +316,65 @@ def test_labels_stay_with_their_texts(data):
     for some in (part, kept):
         assert some.labels == tuple(label_of[text.id] for text in some)
         assert sum(some.balance().values()) == len(some)
+
+
+def hf(labels: list[int | str], *, text: str = "A man walks .") -> str:
+    """Pairs as Hugging Face exports SNLI."""
+    rows = [{"premise": f"{n} {text}", "hypothesis": "He moves .", "label": label} for n, label in enumerate(labels)]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+COLUMNS = {"text": "premise", "query": "hypothesis"}
+
+
+@pytest.mark.parametrize("query", [True, False])
+def test_minus_one_is_no_label_where_labels_are_counted_from_zero(load, query):
+    columns = COLUMNS if query else {"text": "premise"}
+    texts = load(hf([-1, 1, 2, 0, 1, -1]), "a.jsonl", **columns)
+    assert texts.labels == ("1", "2", "0", "1")
+    assert texts.classes == ("0", "1", "2")
+    assert [text.line for text in texts] == [2, 3, 4, 5]
+    assert texts.unlabeled == 2
+    assert "Texts with the label -1, which means no gold label, left out: 2." in texts.remarks()
+    assert load(hf([-1, 1, 2]), "a.jsonl", limit=1, **columns).labels == ("1",)  # whatever is beyond the limit
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "kept"),
+    [
+        ("label,text\n-1,bad\n0,so\n1,good\n", "a.csv", ("-1", "0", "1")),  # which are three classes
+        ("-1 bad\n1 good\n", "a.txt", ("-1", "1")),
+        ("-1 worst\n-2 bad\n2 good\n", "a.txt", ("-1", "-2", "2")),
+        ("-1 bad\nyes good\n", "a.txt", ("-1", "yes")),
+        ("-1 bad\n3 good\n", "a.txt", ("3",)),
+        ("label\ttext\n-1\tbad\n0\tso\n2\tgood\n", "a.tsv", ("0", "2")),
+    ],
+)
+def test_minus_one_is_a_class_beside_others_that_are_not_counted_from_zero(load, content, name, kept):
+    texts = load(content, name)
+    assert texts.labels == kept
+    is_asked = any(remark.startswith("The label -1 is a class.") for remark in texts.remarks())
+    assert is_asked == (set(kept) == {"-1", "0", "1"})
+
+
+def test_the_case_of_minus_one(data_file):
+    texts = load_labelled(data_file("cases/hf_snli.jsonl"), **COLUMNS)
+    assert texts.classes == ("0", "1", "2")
+    assert texts.unlabeled > 0
+
+
+def test_line_breaks_of_html_are_white_space_and_other_html_is_remarked(load):
+    texts = load(
+        "1 Fine.<br /><br />Really&amp;truly <i>fine</i>.\n0 dull<BR>film < 3 > 2\n1 <br/>\n0 a <b c\n", "a.txt"
+    )
+    assert [text.words for text in texts] == [
+        ("Fine.", "Really&amp;truly", "<i>fine</i>."), ("dull", "film", "<", "3", ">", "2"), ("a", "<b", "c")
+    ]  # fmt: skip
+    assert texts[0].text == "Fine.  Really&amp;truly <i>fine</i>."
+    assert (texts.line_breaks, len(texts.wordless)) == (4, 1)
+    assert [place.rpartition(":")[2] for place in texts.markup] == ["1"]
+    remarks = " ".join(texts.remarks())
+    assert "Line breaks of HTML (<br />), read as white space: 4." in remarks
+    assert "Tags and entities of HTML are read as words; the first of 1 text is" in remarks
+    plain = load(LINES, "b.txt")
+    assert (plain.line_breaks, plain.markup, plain.remarks()) == (0, (), [])
