@@ -57,8 +57,9 @@ class Question:
         larger: the column of the per-text table that must be larger, or ``epsilon`` for the tolerance.
         smaller: the column that must be smaller.
         passed, failed: the verdicts in words.
-        searched: the column that replaces ``smaller`` where a model has no exact solution. It holds the best result of
-            a search. A search that finds nothing better proves nothing, so the question cannot be passed against it.
+        searched: the column that replaces ``smaller`` where a model has no exact solution, or several columns, of which
+            the first one that the table has does. It holds the best result of a search. A search that finds nothing
+            better proves nothing, so the question cannot be passed against it.
         floor_is_larger: whether ``larger`` is the floor, because lower values are better. By default, ``smaller`` is.
     """
 
@@ -68,13 +69,18 @@ class Question:
     smaller: str
     passed: str
     failed: str
-    searched: str | None = None
+    searched: str | Sequence[str] = ()
     floor_is_larger: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns that the question names: two, and a third one if there is a search."""
-        return (self.larger, self.smaller, *((self.searched,) if self.searched else ()))
+        """All columns that the question names: two, and those of a search if there is one."""
+        return (self.larger, self.smaller, *self.searches)
+
+    @property
+    def searches(self) -> tuple[str, ...]:
+        """The columns of ``searched``, however many they are."""
+        return (self.searched,) if isinstance(self.searched, str) else tuple(self.searched)
 
 
 @dataclass(frozen=True, eq=False)

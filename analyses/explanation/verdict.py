@@ -46,8 +46,8 @@ def verdicts(
     table = texts.assign(epsilon=epsilon)
     rows: list[dict[str, Any]] = []
     for test, question in all_questions() if questions is None else questions:
-        smaller = question.smaller if question.smaller in table else question.searched
-        if question.larger not in table or smaller not in table:
+        smaller = next((name for name in (question.smaller, *question.searches) if name in table), None)
+        if question.larger not in table or smaller is None:
             continue
         pairs = table[[question.larger, smaller]].to_numpy(dtype=np.float64)
         difference = pairs[:, 0] - pairs[:, 1]
@@ -55,7 +55,7 @@ def verdicts(
         (low,), (high,) = bootstrap(np.where(np.abs(difference) <= ROUNDING, 0.0, difference)[:, None])
         larger_mean, smaller_mean = pairs[defined].mean(axis=0) if defined.any() else (np.nan, np.nan)
         verdict, meaning = _judged(float(low), float(high), bootstrap.distinct(defined), question)
-        if verdict == "passes" and smaller == question.searched:
+        if verdict == "passes" and smaller in question.searches:
             verdict, meaning = "undecided", "A search found no such attention, which does not prove that there is none."
         rows.append(
             {

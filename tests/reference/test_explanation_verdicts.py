@@ -225,6 +225,18 @@ def test_what_only_a_search_found_is_never_passed():
     assert (found["smaller"], found["smaller_mean"], found["verdict"]) == ("z", 0.25, "passes")
 
 
+def test_the_first_search_of_several_replaces_the_exact_number():
+    several = Question("?", "this against that", "x", "z", "yes", "no", searched=("v", "w"))
+    assert several.columns == ("x", "z", "v", "w")
+    assert QUESTION.columns == ("x", "z", "w")
+    table = pd.DataFrame({"x": [1.0] * FEWEST, "w": [0.5] * FEWEST, "v": [0.75] * FEWEST})
+    for columns, smaller, decision in ((["x", "w", "v"], "v", "undecided"), (["x", "w"], "w", "undecided")):
+        found = verdicts(table[columns], Told(0.1, 0.2), questions=[("t", several)]).to_dict("records")
+        assert [(row["smaller"], row["verdict"]) for row in found] == [(smaller, decision)]
+    found = verdicts(table.assign(z=0.0), Told(0.1, 0.2), questions=[("t", several)]).to_dict("records")
+    assert [(row["smaller"], row["verdict"]) for row in found] == [("z", "passes")]
+
+
 def test_the_tolerance_is_a_floor():
     table = pd.DataFrame({"permutation_tvd": [0.3] * FEWEST})
     found = verdicts(table, Told(0.1, 0.1), epsilon=0.2).to_dict("records")
