@@ -104,7 +104,7 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
                 examples=facts.examples,
                 epsilon=facts.options.epsilon,
                 facts=facts.phrases,
-                notes=facts.notes,
+                notes=(*facts.notes, *(note for finding in findings for note in finding.notes)),
                 left_out=facts.left_out,
                 item=facts.item,
             )

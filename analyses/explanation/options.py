@@ -136,8 +136,8 @@ class ExplanationTestOptions(OptionGroup):
     """The number of shuffles per text."""
 
     steps: Count = 500
-    """The number of Adam steps in the search for adversarial attention. With 0, only the exact solution is computed, if
-    there is one."""
+    """The number of Adam steps in the search by gradient for adversarial attention. With 0, there is no such search,
+    and only the exact solution, or that on two words, is computed."""
 
     seeds: OptionalNumber = None
     """The number of models with other random seeds to compare with. The default is 8, or 2 for fine-tuned

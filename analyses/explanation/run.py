@@ -37,6 +37,7 @@ from .tests.correlation import gradient_importance
 from .tests.single_token import TEST as SINGLE
 from .tests.single_token import in_context
 from .texts import check_read, class_numbers, read_texts, without_unreadable
+from .two_words import decoders, farthest_on_two_words, has_decoder
 
 _EXAMPLES = 4
 _SHORTEST, _LONGEST = 5, 25  # in words; such texts can be read at a glance
@@ -218,6 +219,12 @@ def _highlighted(tested: Tested, index: int) -> HighlightedText:
         far = jsd(other_alpha, batch.alpha[0, 0, :n].double()).item()
         note = f"JSD {far:.2f}; the probability changes by {epsilon:g} at most"
         panels.append(Highlight("other attention, same output", tuple(other_alpha.tolist()), note))
+    elif has_decoder(model):
+        ((decoder, alpha),) = decoders(batch)
+        other = farthest_on_two_words(decoder, alpha, epsilon)
+        if other.jsd > 0:
+            note = f"JSD {other.jsd:.2f}; the output changes by {epsilon:g} at most"
+            panels.append(Highlight("other attention, same output", tuple(other.attention.tolist()), note))
     predicts_from_words = any(test.name == SINGLE.name for test in tested.tests)
     return HighlightedText(
         words=text.words,

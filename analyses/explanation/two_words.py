@@ -22,7 +22,7 @@ Branch and bound begins with the best single word as what was found, and with al
 that may contain something farther, those that could contain the farthest first, until there is none. What it has found
 is then the maximum over all attentions on two words, up to `TOLERANCE`. It is a lower bound of the maximum over all
 attentions, and the maximum itself if it equals the ceiling, the largest divergence whatever the output. Otherwise the
-maximum lies between the two. Attention on more words can be farther, above all if there are many classes, each of which
+maximum lies between the two. Attention on more words can be farther if there are three or more classes, each of which
 is one more condition to meet.
 """
 
@@ -47,8 +47,8 @@ TOLERANCE = 1e-9
 """How much farther than the attention found any other attention on two words can be, in nats."""
 
 EVALUATIONS = 1 << 18
-"""The largest number of pairs with a weight whose outputs are computed for a text. Texts with a few hundred words and a
-handful of classes need some thousands."""
+"""The largest number of outputs to compute for a text, which takes about a second. Texts of SNLI (3 classes, 15 words)
+need 83 on average, and stories of 480 words with 6 classes up to 136,000. Where more are needed, the gap says so."""
 
 _ROUNDING = 1e-12  # a TVD that is larger than ε by less counts as equal, because it may be a rounding error
 _CELLS = 1 << 17  # the number of hidden units to compute at once

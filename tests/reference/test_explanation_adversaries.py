@@ -7,15 +7,18 @@ import math
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from attentionology.analyses.explanation.batch import examine, generator, read
 from attentionology.analyses.explanation.exact_adversary import exact_attention, exact_jsd, solvable
 from attentionology.analyses.explanation.measures import LN2, jsd, tvd
-from attentionology.analyses.explanation.tests.adversarial import by_gradient, exact
+from attentionology.analyses.explanation.options import ExplanationTestOptions
+from attentionology.analyses.explanation.tests.adversarial import TEST, by_gradient, exact, farthest
 from attentionology.analyses.explanation.tests.permutation import permutation
 from attentionology.analyses.explanation.tests.uniform import uniform_attention
+from attentionology.analyses.explanation.two_words import EVALUATIONS, TOLERANCE, farthest_tried
 from attentionology.extractors.replaceable.attention_model import LinearAttentionModel
 from tests.reference import naive_erasure as naive
 from tests.reference.explained import IDS, TEXTS, built, logit, sigmoid, some_texts
@@ -263,3 +266,51 @@ def test_the_search_gives_a_text_the_same_in_any_company():
     for i, text in enumerate(texts):
         alone = by_gradient(read(model, ["abcd"[i]], [text]), steps=60)
         assert alone["adversarial_jsd"].item() == pytest.approx(together["adversarial_jsd"][i], abs=1e-6)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_farthest_attention_is_the_larger_one_of_what_both_searches_find(known):
+    """Of three classes, where it is known how the output depends on attention, and where it is not."""
+    texts = some_texts([0, 1, 3, 6, 9, 9, 14], seed=5)
+    batch = read(built(classes=3) if known else Fake(classes=3), list("abcdefg"), texts)
+    searched = {"adversarial_jsd": np.array([math.nan, math.nan, 0.0, 0.66, 0.2, 9.0, 0.1])}
+    found, alone = farthest(batch, searched, epsilon=0.02), farthest(batch, {}, epsilon=0.02)
+    assert ("two_word_jsd" in found) == ("two_word_gap" in found) == known
+    assert all(np.isnan(column[:2]).all() and not np.isnan(column[2:]).any() for column in found.values())
+    expected = alone["two_word_jsd"] if known else farthest_tried(batch, 0.02)[0]
+    np.testing.assert_array_equal(alone["farthest_jsd"][2:], expected[2:])
+    largest = np.minimum(np.maximum(expected, searched["adversarial_jsd"]), found["ceiling_jsd"])
+    np.testing.assert_array_equal(found["farthest_jsd"][2:], largest[2:])
+    np.testing.assert_array_equal(found["exact"][2:], (largest >= found["ceiling_jsd"] - 1e-6)[2:])
+    assert found["exact"][5] == 1  # no search is beyond the ceiling
+    assert 0 in found["exact"]
+
+
+def test_without_a_search_there_must_be_something_to_compute():
+    options = ExplanationTestOptions(steps=0)
+    assert "--steps is 0" in (TEST.impossible(Fake(), options) or "")
+    for model in (built(), built(classes=3)):
+        assert TEST.impossible(model, options) is None
+    assert TEST.impossible(Fake(), ExplanationTestOptions(steps=1)) is None
+    columns = TEST.examine(read(built(classes=3), ["a"], [("the", "film", "was")]), options)
+    assert list(columns) == ["two_word_jsd", "two_word_gap", "farthest_jsd", "exact", "ceiling_jsd"]
+    assert {"exact_jsd", "ceiling_jsd"} == {*TEST.examine(read(built(), ["a"], [("the", "film", "was")]), options)}
+
+
+def test_remarks_say_what_the_search_has_missed_and_what_was_cut_short():
+    table = pd.DataFrame({
+        "farthest_jsd": [0.5, 0.6, 0.4, math.nan],
+        "adversarial_jsd": [0.25, 0.5, 0.4, math.nan],
+        "adversarial_tvd": [0.0] * 4,
+        "two_word_gap": [TOLERANCE, 0.125, 0.0625, math.nan],
+    })  # fmt: skip
+    missed, cut_short = TEST.conclude(table, ExplanationTestOptions()).notes
+    assert "at least 0.117 below the largest one" in missed
+    assert "in 2 of 3 texts" in missed
+    assert cut_short.startswith("In 2 of 4 texts")
+    assert f"{EVALUATIONS:,}" in cut_short
+    assert "by 0.125 at most" in cut_short
+    complete = table.assign(two_word_gap=TOLERANCE, adversarial_jsd=table["farthest_jsd"])
+    assert TEST.conclude(complete, ExplanationTestOptions()).notes == ()
+    names = [points["name"].iloc[0] for points in TEST.conclude(table, ExplanationTestOptions()).points]
+    assert names == ["farthest", "adversarial"]

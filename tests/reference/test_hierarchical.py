@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -17,8 +18,12 @@ from torch import nn
 from attentionology import explain, load_labelled
 from attentionology.analyses import ClassifierOptions, ClassifierTrainingOptions, ExplanationTestOptions, TextOptions
 from attentionology.analyses.contract import OptionError
+from attentionology.analyses.explanation.batch import read
 from attentionology.analyses.explanation.exact_adversary import solvable
+from attentionology.analyses.explanation.measures import jsd, tvd
 from attentionology.analyses.explanation.section import explain_figures, explain_table
+from attentionology.analyses.explanation.tests.adversarial import exact
+from attentionology.analyses.explanation.two_words import decoders, farthest_on_two_words
 from attentionology.corpora_loaders import CorpusError
 from attentionology.extractors import drop, probabilities
 from attentionology.probes.classifiers import PUBLISHED, AttentionClassifier, HierarchicalClassifier, Vocabulary
@@ -125,6 +130,33 @@ def test_the_classifier_computes_its_formulas():
         np.testing.assert_allclose(found[row], expected, atol=1e-6)
         assert state.word_of[row][state.word_of[row] >= 0].bincount().tolist() == [len(s.split()) for s in text]
     assert solvable(model)
+
+
+@pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
+def test_the_farthest_attention_on_two_sentences_is_that_of_a_scan(classes):
+    """Whatever the number of classes; with two, the exact adversary is the same."""
+    texts = [tuple(each["sentences"]) for each in documents(12, 5)[0]]
+    model = HierarchicalClassifier(dimensions=6, size=8)
+    model.build(Vocabulary.of([model.words_read(text) for text in texts]), classes)
+    with torch.no_grad():
+        model.decoder.weight.mul_(40)  # with its first weights, no sentence changes the output by more than ε
+    model.double()
+    batch = read(model, [str(index) for index in range(len(texts))], texts)
+    found = [farthest_on_two_words(decoder, alpha, 0.02).jsd for decoder, alpha in decoders(batch)]
+    scan = torch.zeros(len(texts), 0, 1, batch.alpha.shape[-1], dtype=torch.float64)
+    weights = torch.linspace(0, 1, 201, dtype=torch.float64)
+    for i, j in itertools.combinations(range(scan.shape[-1]), 2):
+        mixed = torch.zeros(201, 1, scan.shape[-1], dtype=torch.float64)
+        mixed[:, 0, i], mixed[:, 0, j] = weights, 1 - weights
+        scan = torch.cat([scan, mixed.expand(len(texts), -1, -1, -1)], dim=1)
+    inside = (scan * ~batch.mask[:, None, None]).sum((2, 3)) == 0
+    allowed = inside & (tvd(batch.decoded(scan), batch.probabilities[:, None]) <= 0.02)
+    best = jsd(scan, batch.alpha[:, None]).mean(-1).masked_fill(~allowed, 0.0).amax(1)
+    assert best.mean() > 0.1
+    assert (best.numpy() <= np.array(found) + 1e-9).all()
+    np.testing.assert_allclose(found, best.numpy(), atol=0.02)
+    if len(classes) == 2:
+        np.testing.assert_allclose(found, exact(batch, epsilon=0.02)["exact_jsd"], atol=2e-9)
 
 
 def test_gradients_are_those_of_the_words_of_a_sentence():

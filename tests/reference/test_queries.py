@@ -310,6 +310,23 @@ def test_every_test_runs_on_pairs_of_three_classes(explained):
 
 
 @pytest.mark.slow
+def test_the_verdict_is_about_the_farthest_attention_of_both_searches(explained):
+    explanation, folder = explained
+    texts = explanation.texts
+    assert (texts["farthest_jsd"] == texts[["two_word_jsd", "adversarial_jsd"]].max(axis=1)).all()
+    assert texts["two_word_jsd"].mean() > texts["adversarial_jsd"].mean() + 0.02
+    verdicts = explanation.verdicts
+    (row,) = verdicts[verdicts["test"] == "adversarial"].to_dict("records")
+    assert row["smaller"] == "farthest_jsd"
+    assert row["difference"] == pytest.approx((texts["permutation_jsd"] - texts["farthest_jsd"]).mean())
+    assert any(note.startswith("On average, the JSD found by gradient is") for note in explanation.results.notes)
+    assert "On average, the JSD found by gradient is" in (folder / "report.html").read_text()
+    measures = set(explanation.results.tables["regularizers"]["measure"])
+    assert "two_word_jsd" in measures
+    assert not {"exact_jsd", "farthest_jsd"} & measures
+
+
+@pytest.mark.slow
 def test_leave_one_out_keeps_the_query(explained):
     explanation, folder = explained
     texts = load_labelled(folder.parent / "pairs.tsv", query="query")

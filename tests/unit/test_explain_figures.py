@@ -63,6 +63,8 @@ def test_axes_name_what_is_drawn(results):
     assert {name: labels(drawing.draw(results, "")) for name, drawing in drawings.items()} == LABELS
     found = results._replace(texts=results.texts.drop(columns="exact_jsd"))
     assert labels(farthest_by_weight(found, "")) == [(WEIGHT, "largest JSD, found by gradient (nats)")]
+    found = found._replace(texts=found.texts.assign(farthest_jsd=0.6))
+    assert labels(farthest_by_weight(found, "")) == [(WEIGHT, "largest JSD, as found (nats)")]
 
 
 def test_axes_of_several_models_name_what_is_drawn(results):
@@ -106,6 +108,11 @@ def test_bars_are_the_texts_of_each_range_and_lines_are_means(results):
     }
     shown = [text.get_text() for text in figure.legends[0].get_texts()]
     assert {"exact maximum, n = 200", "found by gradient, n = 180"} <= {*shown}
+    searched = texts.rename(columns={"exact_jsd": "farthest_jsd"})
+    figure = adversarial_figure(results._replace(texts=searched), "")
+    *bars, _ = figure.axes[0].patches
+    np.testing.assert_allclose([bar.get_height() for bar in bars], exact / 2)
+    assert "farthest found, n = 200" in [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 def strengths(found: Any, points: Iterable[tuple[float, float, float]]) -> list[tuple[str, float, float]]:

@@ -395,3 +395,8 @@ def test_points_of_the_curve_are_those_of_their_adversaries_and_seeds(results):
         "text by text, exact": [[0.6, 0.05]],
         "text by text": [[0.5, 0.03]],
     }
+    farthest = results.curve.replace({"name": {"exact": "farthest"}})
+    figure = curve_figure(results._replace(curve=farthest), "")
+    points = {each.get_label(): np.asarray(each.get_offsets()).tolist() for each in figure.axes[0].collections}
+    assert points["text by text, farthest"] == [[0.6, 0.05]]
+    assert points["text by text"] == [[0.5, 0.03]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,19 @@ from ....extractors.replaceable.attention_model import AttentionModel, LinearAtt
 from ....reports.drawing import BLACK, BLUE, GREY, ORANGE, TEXT, finish, panel, styled
 from ....reports.format import number
 from ..batch import Rows, TextBatch, single_words_out
-from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
+from ..contract import NATS, SHARE, TVD, Column, Drawing, ExplanationTest, Findings, Question
 from ..exact_adversary import EPSILON, exact_jsd, exactly_normalized, solvable
 from ..measures import LN2, jsd, tvd
 from ..options import ExplanationTestOptions
 from ..plots import has_values, max_attention_figure
 from ..readings import curve_points
 from ..results import ExplainResults
+from ..two_words import EVALUATIONS, TOLERANCE, decoders, farthest_on_two_words, farthest_tried, has_decoder
 
 _HINGE = 0.01  # the published loss punishes larger changes of the output, whatever ε is
 _PENALTY = 500.0
 _SPREAD = 3.0
+_EQUAL = 1e-6  # divergences that differ by less are equal, because attention is computed in float32
 
 
 def exact(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
@@ -83,6 +86,23 @@ def by_gradient(batch: TextBatch, *, epsilon: float = EPSILON, attempts: int = 5
     return single_words_out(batch, {name: column[:, 0].double().numpy() for name, column in columns.items()})
 
 
+def farthest(batch: TextBatch, searched: Rows, *, epsilon: float = EPSILON) -> Rows:
+    """Compute the farthest attention that was found, by the search by gradient or on two words, and the ceiling."""
+    # Nothing is farther than the ceiling, so what reaches it is exact. For attention on two words, see the module
+    # `attentionology.analyses.explanation.two_words`. ``searched`` is what `by_gradient` returned, if it was called.
+    columns: Rows = {}
+    if has_decoder(batch.model):
+        found = [farthest_on_two_words(decoder, alpha, epsilon) for decoder, alpha in decoders(batch)]
+        farthest_jsd, ceiling = (np.array([getattr(text, name) for text in found]) for name in ("jsd", "ceiling"))
+        columns = {"two_word_jsd": farthest_jsd, "two_word_gap": np.array([text.gap for text in found])}
+    else:
+        farthest_jsd, ceiling = farthest_tried(batch, epsilon)
+    farthest_jsd = np.fmin(np.fmax(farthest_jsd, searched.get("adversarial_jsd", farthest_jsd)), ceiling)
+    is_exact = (farthest_jsd >= ceiling - _EQUAL).astype(np.float64)
+    columns |= {"farthest_jsd": farthest_jsd, "exact": is_exact, "ceiling_jsd": ceiling}
+    return single_words_out(batch, columns)
+
+
 def _initial_logits(batch: TextBatch, attempts: int) -> Float[Tensor, "batch k rows n"]:
     """Return the published starting point: the log of uniform weights plus normal noise of standard deviation 3."""
     rows, n = batch.alpha.shape[1:]
@@ -95,21 +115,22 @@ def _initial_logits(batch: TextBatch, attempts: int) -> Float[Tensor, "batch k r
 
 def farthest_by_weight(results: ExplainResults, title: str) -> Figure | None:
     """Draw the largest JSD against the weight of the most attended word, by predicted class: exact, or as found."""
-    exact = has_values(results.texts, "exact_jsd")
-    column, how = ("exact_jsd", "exact") if exact else ("adversarial_jsd", "found by gradient")
-    return max_attention_figure(column, f"largest JSD, {how}\n(nats)")(results, title)
+    ways = {"exact_jsd": "exact", "farthest_jsd": "as found", "adversarial_jsd": "found by gradient"}
+    column = next((name for name in ways if has_values(results.texts, name)), "adversarial_jsd")
+    return max_attention_figure(column, f"largest JSD, {ways[column]}\n(nats)")(results, title)
 
 
 @styled
 def adversarial_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw how far attention can move without moving the output, as a histogram over texts with its bounds."""
     texts = results.texts
-    if not any(has_values(texts, name) for name in ("exact_jsd", "adversarial_jsd")):
+    if not any(has_values(texts, name) for name in ("exact_jsd", "farthest_jsd", "adversarial_jsd")):
         return None
     bins = np.linspace(0, LN2, 29)
     figure, axes = panel(TEXT, 2.9, "y")
     distributions: list[tuple[str, str, dict[str, Any]]] = [
         ("exact_jsd", "exact maximum", {"color": BLUE, "alpha": 0.6}),
+        ("farthest_jsd", "farthest found", {"color": BLUE, "alpha": 0.6}),
         ("adversarial_jsd", "found by gradient", {"histtype": "step", "color": ORANGE, "linewidth": 1.4}),
     ]
     for column, name, style in distributions:
@@ -135,27 +156,50 @@ def adversarial_figure(results: ExplainResults, title: str) -> Figure | None:
 
 def _impossible(model: AttentionModel, options: ExplanationTestOptions) -> str | None:
     """Return why there is no adversary to find; None if there is."""
-    if options.steps or solvable(model):
+    if options.steps or has_decoder(model):
         return None
-    return "except for two classes and a linear classifier, there is only the search by gradient, and --steps is 0"
+    return (
+        "it is not known how the logits of this model depend on its attention, so it needs the search, and --steps is 0"
+    )
 
 
 def _adversaries(batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-    """Return the columns of the exact adversary and of the search by gradient, if they can be computed."""
-    exact_rows = exact(batch, epsilon=options.epsilon) if solvable(batch.model) else {}
-    found_rows = by_gradient(batch, epsilon=options.epsilon, steps=options.steps) if options.steps else {}
-    return exact_rows | found_rows
+    """Return the columns of the search by gradient, and of the exact adversary or else of the farthest one."""
+    searched = by_gradient(batch, epsilon=options.epsilon, steps=options.steps) if options.steps else {}
+    if solvable(batch.model):
+        return exact(batch, epsilon=options.epsilon) | searched
+    return farthest(batch, searched, epsilon=options.epsilon) | searched
 
 
-def _points(texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
-    """Return the adversaries of single texts, for the figure of the trained adversaries."""
+def _concluded(texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
+    """Return the adversaries of single texts, for the figure of the trained adversaries, and remarks on the search."""
     points, no_lambda = [], math.nan
-    if "exact_jsd" in texts:  # its output differs by ε or less
-        points.append(curve_points("per text", "exact", no_lambda, texts["exact_jsd"], options.epsilon))
+    for column, name in (("exact_jsd", "exact"), ("farthest_jsd", "farthest")):  # their outputs differ by ε or less
+        if column in texts:
+            points.append(curve_points("per text", name, no_lambda, texts[column], options.epsilon))
     if "adversarial_jsd" in texts:
         found_jsd, found_tvd = texts["adversarial_jsd"], texts["adversarial_tvd"]
         points.append(curve_points("per text", "adversarial", no_lambda, found_jsd, found_tvd))
-    return Findings(points=tuple(points))
+    return Findings(points=tuple(points), notes=tuple(_notes(texts)))
+
+
+def _notes(texts: pd.DataFrame) -> Iterator[str]:
+    """Yield remarks on what the search by gradient has missed, and on texts whose search on two words was cut short."""
+    if has_values(texts, "farthest_jsd") and has_values(texts, "adversarial_jsd"):
+        missed = (texts["farthest_jsd"] - texts["adversarial_jsd"]).dropna()
+        if n_missed := int((missed > _EQUAL).sum()):
+            yield (
+                f"On average, the JSD found by gradient is at least {number(missed.mean())} below the largest one: "
+                f"attention on one or two words is farther in {n_missed:,} of {len(missed):,} texts."
+            )
+    if has_values(texts, "two_word_gap"):
+        cut_short = texts.loc[texts["two_word_gap"] > TOLERANCE, "two_word_gap"]
+        if len(cut_short):
+            yield (
+                f"In {len(cut_short):,} of {len(texts):,} texts, the search on two words ended after "
+                f"{EVALUATIONS:,} outputs. Attention on two words may be farther there, by {number(cut_short.max())} "
+                "at most."
+            )
 
 
 TEST = ExplanationTest(
@@ -164,6 +208,10 @@ TEST = ExplanationTest(
     columns={
         "exact_jsd": Column("JSD of the farthest attention with the same output, exact", NATS),
         "ceiling_jsd": Column("largest JSD whatever the output", NATS),
+        "two_word_jsd": Column("JSD of the farthest attention on two words with the same output", NATS),
+        "two_word_gap": Column("how much farther attention on two words can be at most", NATS, averaged=False),
+        "farthest_jsd": Column("JSD of the farthest attention found with the same output", NATS),
+        "exact": Column("texts for which no other attention is farther", SHARE),
         "adversarial_jsd": Column("JSD of the farthest attention found by gradient", NATS),
         "adversarial_tvd": Column("change of the output there", TVD),
     },
@@ -177,12 +225,15 @@ TEST = ExplanationTest(
             "On average, attention that is more different than shuffled weights gives the same output, so the "
             "attention of the model is not the only explanation. (Whether a model would learn such attention is "
             "another question.)",
-            searched="adversarial_jsd",
+            searched=("farthest_jsd", "adversarial_jsd"),
             floor_is_larger=True,
         ),
     ),
-    shown=("exact_jsd", "adversarial_jsd", "adversarial_tvd", "ceiling_jsd", "permutation_jsd"),
-    key=("exact_jsd", "adversarial_jsd", "ceiling_jsd"),
+    shown=(
+        *("exact_jsd", "farthest_jsd", "two_word_jsd", "adversarial_jsd", "adversarial_tvd", "exact", "ceiling_jsd"),
+        "permutation_jsd",
+    ),
+    key=("exact_jsd", "farthest_jsd", "two_word_jsd", "adversarial_jsd", "exact", "ceiling_jsd"),
     uses=("draws", "steps"),
     figure=Drawing(
         "explain_adversarial",
@@ -200,11 +251,21 @@ TEST = ExplanationTest(
 <p>For each single text, the test looks for attention that is as different as possible and gives the same output (Jain
 &amp; Wallace 2019, §4.2.2). The Jensen-Shannon divergence is 0 for equal attention and at most ln 2 = 0.693; the
 ceiling is the largest divergence whatever the output is. The exact maximum can be computed for two classes and a linear
-classifier; the search by gradient cannot find more, and often finds less. If the maximum is close to the ceiling, the
-output hardly constrains the attention. No model was trained to attend in this way, and whether a model would learn to
-is another question.</p>
+classifier; the search by gradient cannot find more, and often finds less.
+{% if "two_word_jsd" in there %}
+For this classifier, the maximum is computed among attentions on one or two words. It is a lower bound: attention on
+more words can be farther.
+{% elif "farthest_jsd" in there %}
+For this model, some attentions on one or two words are tried beside the search.
+{% endif %}
+{% if "farthest_jsd" in there %}
+The farthest attention that was found in either way enters the verdict. Where it equals the ceiling, no attention is
+farther; elsewhere, the maximum lies between the two.
+{% endif %}
+If the maximum is close to the ceiling, the output hardly constrains the attention. No model was trained to attend in
+this way, and whether a model would learn to is another question.</p>
 """,
     impossible=_impossible,
     examine=lambda batch, options: _adversaries(batch, options),
-    conclude=_points,
+    conclude=_concluded,
 )

@@ -24,6 +24,7 @@ from ..texts import words_of
 MOST_JSD = 0.72
 """The end of the axis of the JSD, which is log 2 nats at most."""
 
+_HOLLOW: dict[str, Any] = {"s": 24, "marker": "s", "facecolor": "white", "edgecolor": GREEN}
 _APART_X, _APART_Y = 0.085, 0.1  # shares of the axes; dots that are closer share a label
 
 
@@ -101,12 +102,13 @@ def curve_figure(results: ExplainResults, title: str) -> Figure | None:
     draw_adversaries(axes, adversaries, ORANGE, "trained adversaries, by λ", top)
     alone = adversaries[adversaries["lambda"] == 0]
     seeds, of_texts = (points[points["kind"] == kind] for kind in ("seed", "per text"))
-    exact = of_texts["name"] == "exact"
+    exact, farthest = (of_texts["name"] == name for name in ("exact", "farthest"))
     groups: tuple[tuple[str, pd.DataFrame, dict[str, Any]], ...] = (
         ("λ = 0: imitation alone", alone, {"s": 36, "marker": "o", "facecolor": "white", "edgecolor": ORANGE}),
         ("other seeds", seeds, {"s": 24, "marker": "^", "color": BLUE, "alpha": 0.8}),
         ("text by text, exact", of_texts[exact], {"s": 24, "marker": "D", "color": GREEN}),
-        ("text by text", of_texts[~exact], {"s": 24, "marker": "s", "facecolor": "white", "edgecolor": GREEN}),
+        ("text by text, farthest", of_texts[farthest], {"s": 24, "marker": "d", "color": GREEN}),
+        ("text by text", of_texts[~exact & ~farthest], _HOLLOW),
     )
     for label, rows, style in groups:
         if len(rows):

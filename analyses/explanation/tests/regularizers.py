@@ -30,10 +30,10 @@ from ..summary import OVERALL, Bootstrap, summarize
 from ..tested import Tested
 
 _READS = (
-    *("conicity", "tau_gradient", "tau_loo", "permutation_tvd", "permutation_flip", "exact_jsd"),
+    *("conicity", "tau_gradient", "tau_loo", "permutation_tvd", "permutation_flip", "exact_jsd", "two_word_jsd"),
     *("single_attention_top_flip", "removal_attention", "single_token_std", "top_token_agrees"),
 )
-_PANELS = ("accuracy", "permutation_tvd", "exact_jsd", "single_token_std", "tau_loo", "conicity")
+_PANELS = ("accuracy", "permutation_tvd", "exact_jsd", "two_word_jsd", "single_token_std", "tau_loo", "conicity")
 
 
 def _regularizer(name: str) -> TableColumn:

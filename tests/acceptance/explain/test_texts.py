@@ -133,11 +133,35 @@ def test_what_cannot_be(arguments, status, message, files, tmp_path, capsys):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_search_that_cannot_find_anything_is_refused(tmp_path, capsys):
-    """Three classes have no exact solution, so without steps there is no test to run."""
-    lines = [f"{i % 3} {('bad', 'meh', 'good')[i % 3]} film {i}" for i in range(60)]
-    (tmp_path / "three.txt").write_text("\n".join(lines) + "\n")
+def test_a_search_that_cannot_find_anything_is_refused(bert, sentences, tmp_path, capsys):
+    """What depends on the attention of a transformer is unknown, so without steps there is no test to run."""
     options = ("--tests", "adversarial", "--steps", 0)
-    assert run("--data", tmp_path / "three.txt", *SMALL, *options, "--out", tmp_path / "run") in (1, 2)
+    assert run("--model", bert, "--test", sentences, *options, "--out", tmp_path / "run") in (1, 2)
     assert "--steps" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_three_classes_have_a_farthest_attention_on_two_words(tmp_path, capsys):
+    lines = [f"{i % 3} a {('bad', 'meh', 'good')[i % 3]} film {'it is ' * (i % 2)}{i}" for i in range(240)]
+    (tmp_path / "three.txt").write_text("\n".join(lines) + "\n")
+    options = ("--tests", "adversarial", "--steps", 0)
+    assert run("--data", tmp_path / "three.txt", *SMALL, *options, "--out", tmp_path / "run") == 0
+    texts = table(tmp_path / "run")
+    assert not {"exact_jsd", "adversarial_jsd"} & set(texts)
+    assert (texts["farthest_jsd"] == texts["two_word_jsd"]).all()
+    assert (texts["two_word_jsd"] <= texts["ceiling_jsd"]).all()
+    assert (texts["exact"] == (texts["ceiling_jsd"] - texts["farthest_jsd"] < 1e-6)).all()
+    assert (texts["two_word_gap"] == 1e-9).all()
+    (verdict,) = table(tmp_path / "run", "verdicts").to_dict("records")
+    assert (verdict["smaller"], verdict["smaller_mean"]) == (
+        "farthest_jsd",
+        pytest.approx(texts["farthest_jsd"].mean()),
+    )
+    assert verdict["verdict"] == ("fails" if verdict["high"] < 0 else "undecided")
+    summary = table(tmp_path / "run", "summary")
+    assert "two_word_gap" not in set(summary["measure"])
+    page = said((tmp_path / "run" / "report.html").read_text())
+    assert "the maximum is computed among attentions on one or two words" in page
+    assert "JSD of the farthest attention on two words with the same output" in said(capsys.readouterr().out)
+    other = [line for line in page.split("<p") if "other attention, same output" in line]
+    assert any("the output changes by 0.05 at most" in line for line in other)

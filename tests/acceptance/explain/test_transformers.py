@@ -29,7 +29,9 @@ class TestTransformers:
         assert list(found["predicted"]) == [int(p.argmax()) for p in own]
         np.testing.assert_allclose(found["probability"], [float(p.max()) for p in own], atol=1e-5)
         assert {"null_space", "adversarial_jsd", "uniform_tvd", "comprehensiveness_attention"} <= set(found)
-        assert not {"exact_jsd", "conicity", "seed_jsd"} & set(found)
+        assert not {"exact_jsd", "two_word_jsd", "conicity", "seed_jsd"} & set(found)
+        assert (found["farthest_jsd"] >= found["adversarial_jsd"] - 1e-6).all()
+        assert (found["farthest_jsd"] <= found["ceiling_jsd"]).all()
 
         skipped = record(tmp_path / "run")["sentences"]["skipped"]
         assert [(one["file"], one["line"]) for one in skipped] == [(str(sentences), 14)]
