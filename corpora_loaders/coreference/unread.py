@@ -29,7 +29,7 @@ class Beginning:
 
 def unread_columns(beginning: Beginning) -> str:
     """Return what a file is that has columns like those of a format that is read; empty if it is no such file."""
-    columns = beginning.row.split()
+    columns = beginning.row.partition("\r")[0].split()  # line ends may be CR alone
     if names := next((match["names"].split() for match in map(_COLUMNS.match, beginning.comments) if match), None):
         return "" if names == _STANDARD_COLUMNS else f"CoNLL-U Plus with the columns {' '.join(names)[:200]}"
     if columns[:1] != ["1"] or any(map(WHOLE_NUMBER.fullmatch, columns[1:3])):

@@ -177,12 +177,12 @@ def test_the_finding_says_more_only_with_the_whole_interval(corpus):
     accuracy, made = results(corpus, **values)
     texts = [finding.text for finding in explored_dependency(made, accuracy, "weight").findings]
     [text] = [text for text in texts if "averaged maps" in text]
-    assert text.startswith("For 1 of 1 relation with at least 1 words, averaged maps of several heads find more")
+    assert text.startswith("For 1 of 1 relation with at least 1 word, averaged maps of several heads find more")
     assert "(50.0 % of" in text
     assert "one head 40.0 %" in text
     none = replace(made, ensembles=made.ensembles.assign(gain_low=0.0))
     texts = [finding.text for finding in explored_dependency(none, accuracy, "weight").findings]
-    assert any(text.startswith("For none of 1 relation with at least 1 words, averaged") for text in texts)
+    assert any(text.startswith("For none of 1 relation with at least 1 word, averaged") for text in texts)
 
 
 def test_nothing_is_said_of_ensembles_without_intervals(corpus):
@@ -191,7 +191,7 @@ def test_nothing_is_said_of_ensembles_without_intervals(corpus):
     both = replace(made, ensembles=pd.concat([made.ensembles, without]))
     texts = [finding.text for finding in explored_dependency(both, accuracy, "weight").findings]
     [text] = [text for text in texts if "averaged maps" in text]
-    assert text.startswith("For 1 of 1 relation with at least 1 words in at least 20 sentences, averaged maps")
+    assert text.startswith("For 1 of 1 relation with at least 1 word in at least 20 sentences, averaged maps")
     texts = [f.text for f in explored_dependency(replace(made, ensembles=without), accuracy, "weight").findings]
     assert not any("averaged maps" in text for text in texts)
 

@@ -15,6 +15,7 @@ from attentionology.analyses.shared.best_head import (
     heldout,
     interval,
     intervals,
+    rates,
     scored_choices,
 )
 from attentionology.analyses.shared.failures import chosen_heads, clear_mistake, cluster_interval
@@ -23,6 +24,7 @@ from attentionology.analyses.shared.held_out import (
     choice_deviations,
     heldout_rate,
     score_deviations,
+    split_deviations,
 )
 from attentionology.analyses.shared.outcomes import Counts
 from attentionology.analyses.shared.resampling import halves, poisson_weights
@@ -212,6 +214,11 @@ def test_empty_halves_do_not_change_the_order_in_which_deviations_are_added_up(s
         for chosen, chosen_size in ((half, size), (correct[0] - half, total[0] - size)):
             if chosen_size:
                 times[naive_best(chosen)] += int(total[0] - chosen_size)
-    scores = score_deviations([0], times, correct[0], n, by_replicate)
-    expected = scores + choice_deviations(best_in_replicates([0], by_replicate), correct[0], n)
+    _, right, scored = scored_choices(correct, total)
+    deviations = (
+        score_deviations([0], times, correct[0], n, by_replicate),
+        choice_deviations(best_in_replicates([0], by_replicate), correct[0], n),
+        split_deviations(rates(right.sum(1), scored.sum(1)), replicates),
+    )
+    expected = deviations[0] + deviations[1] + deviations[2]
     np.testing.assert_array_equal(found, expected)

@@ -420,7 +420,7 @@ def test_nothing_is_claimed_of_few_sentences_or_without_replicates(replicates):
     contribution = explored_dependency(DependencyResults(tables.cells, tables.best, min_count=1), metric, "weight")
     assert [(finding.text, finding.address) for finding in contribution.findings] == [
         (
-            "Nothing is said of the 5 relations with at least 1 words: a claim needs bootstrap replicates and an "
+            "Nothing is said of the 5 relations with at least 1 word: a claim needs bootstrap replicates and an "
             "effective number of 20 sentences or more.",
             "",
         )
