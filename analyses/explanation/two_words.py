@@ -214,8 +214,9 @@ def _divergence_from(alpha: Float[ndarray, " n"]) -> Callable[..., Float[ndarray
         # Only two terms of the entropy of the mixture differ from those of α / 2.
         mixture = rest - halves[first] - halves[second]
         mixture = mixture + entr((alpha[first] + weight) / 2) + entr((alpha[second] + 1 - weight) / 2)
-        divergence: Float[ndarray, " pairs"] = mixture - (own_entropy + entr(weight) + entr(1 - weight)) / 2
-        return np.maximum(divergence, 0.0)
+        divergence: Float[ndarray, " pairs"]
+        divergence = np.maximum(mixture - (own_entropy + entr(weight) + entr(1 - weight)) / 2, 0.0)
+        return divergence
 
     return jsd
 
