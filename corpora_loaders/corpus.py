@@ -134,8 +134,8 @@ class Corpus(Sequence[Sentence]):
         for sentence in self:
             for cycle in cycles(sentence.heads):
                 words = [f"{word} {sentence.words[word - 1]!r:.80}" for word in cycle]
-                place = {"file": sentence.file, "line": sentence.line}
-                raise CorpusError(cycle_error(words), sentence=sentence.id, **place)
+                where, line = sentence.file, sentence.line
+                raise CorpusError(cycle_error(words), sentence=sentence.id, file=where, line=line)
             blank.add(sentence)
         blank.check()
         sentences = tuple(self._as_loaded(sentence) for sentence in self)

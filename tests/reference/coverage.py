@@ -114,7 +114,7 @@ def heldout_gain(rng: np.random.Generator, units: int) -> Estimate:
     return Estimate(row["heldout_gain"], row["heldout_gain_low"], row["heldout_gain_high"])
 
 
-def _best(one: Sample, n_baselines: int, n_offsets: int) -> list[dict[str, Any]]:
+def _best(one: Sample, n_baselines: int, n_offsets: int) -> Any:
     best = tables(["obj"], *counts(one, n_baselines), range(1, n_offsets + 1)).best
     return best[best["relation"] == ALL].to_dict("records")
 
@@ -129,7 +129,7 @@ def rules(rng: np.random.Generator, units: int) -> Estimate:
         for each in counts(one._replace(hits=one.hits[:, len(EQUAL) :]), group=tag)
     )
     metric: Any = SimpleNamespace(pairs=[("obj", t) for t in ("NOUN", "PRON", "VERB")], split_counts=lambda: of_rules)
-    row = rule_columns(metric, {"obj": frozenset(["obj"])}, *heads, ["obj"]).loc["obj"]
+    row: Any = rule_columns(metric, {"obj": frozenset(["obj"])}, *heads, ["obj"]).loc["obj"]
     best = heads_value(heads)
     return Estimate(best - row["tag_rule_heldout"], row["tag_rule_gain_low"], row["tag_rule_gain_high"])
 
@@ -293,13 +293,14 @@ def statistic(rng: np.random.Generator, units: int) -> Estimate:
 
 def error_rate(rng: np.random.Generator, units: int) -> Estimate:
     counted = _alignment(rng, units, (0.7,))
-    row = baseline_row("x", counted)
+    row: Any = baseline_row("x", counted)
     return Estimate(float(row["error_rate"]), float(row["low"]), float(row["high"]))
 
 
 def error_rates(rng: np.random.Generator, units: int) -> Estimate:
     both = _alignment(rng, units, (0.7, 0.65))
     norm, weight = (both._replace(links=both.links[:, :, [head]]) for head in (0, 1))
+    row: Any
     (row,) = contrast_rows({Series("AWI", "norm"): norm, Series("AWI", "weight"): weight})
     return Estimate(row["difference"], row["low"], row["high"])
 
@@ -307,7 +308,7 @@ def error_rates(rng: np.random.Generator, units: int) -> Estimate:
 def heldout_error_rate(rng: np.random.Generator, units: int) -> Estimate:
     both = _alignment(rng, units, (*EQUAL, 0.5))
     heads = both._replace(links=both.links[:, :, :-1], size=np.zeros((1, len(EQUAL))))
-    row = best_row(Series("AWI", "weight", SINGLE), heads, [both._replace(links=both.links[:, :, -1:])])
+    row: Any = best_row(Series("AWI", "weight", SINGLE), heads, [both._replace(links=both.links[:, :, -1:])])
     return Estimate(*(row[f"heldout_gain{end}"] for end in ("", "_low", "_high")))
 
 

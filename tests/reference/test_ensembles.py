@@ -116,7 +116,12 @@ def test_ensembles_are_those_of_a_naive_greedy_search(corpus, readings):
         assert row["gain"] == pytest.approx((together - alone) / scored)
         draws = poisson_weights([text.id for text in texts], 200, 0).astype(float)
         drawn = ((draws @ gain_of_sentence) / (draws @ n_of_sentence)).tolist()
-        ends = around_choices(row["gain"], drawn, gains_of_choices, [float(np.mean(each)) for each in gains.values()])
+        ends = around_choices(
+            row["gain"],
+            drawn,
+            [float(gain) for gain in gains_of_choices],
+            [float(np.mean(each)) for each in gains.values()],
+        )
         assert (row["gain_low"], row["gain_high"]) == pytest.approx(ends)
 
 

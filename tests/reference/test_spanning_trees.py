@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -197,7 +198,7 @@ def test_few_sentences_give_no_interval_of_an_ensemble(corpus):
     pytest.importorskip("ufal.chu_liu_edmonds")
     read = read_values([batch_of(*(part[:19] for part in corpus))], str, 3)
     best = spanning_trees(tree_counts(read, SHAPE, TOGETHER, 100, 0)).best.set_index(["score", "maps"])
-    of_ensemble = best.loc[("UAS", "ensemble")]
+    of_ensemble: Any = best.loc[("UAS", "ensemble")]
     assert of_ensemble[["next_gain", "previous_gain", "head_gain"]].notna().all()
     bounds = [f"{name}_gain_{end}" for name in ("next", "previous", "head") for end in ("low", "high")]
     assert of_ensemble[bounds].isna().all()

@@ -80,9 +80,9 @@ def test_two_treebanks_have_no_common_one_and_few_sentences_are_not_tested(losse
 
 
 def contrast(first, second, values, p_holm, scored_on=("fr",)):
-    sides = [Measured("", value, 1234, np.zeros(2)) for value in values]
+    first_side, other_side = (Measured("", value, 1234, np.zeros(2)) for value in values)
     difference = values[0] - values[1]
-    row = Difference("", *sides, difference, difference - 0.01, difference + 0.02, p_holm / 2, p_holm)
+    row = Difference("", first_side, other_side, difference, difference - 0.01, difference + 0.02, p_holm / 2, p_holm)
     return ChooserContrast(first, second, scored_on, 1, row)
 
 

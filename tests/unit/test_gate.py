@@ -238,13 +238,13 @@ def encoder():
 
 def test_sentences_from_python_are_held_to_the_same(encoder):
     options = CountOptions(replicates=0)
-    for run in (
+    for refused in (
         lambda corpus: analyze(encoder, corpus, analyses="surface", options=options),
         lambda corpus: analyze(encoder, list(corpus), analyses="dependency", options=options),
         lambda corpus: probe(encoder, test=corpus),
     ):
         with pytest.raises(CorpusError, match=r"15\.0 % of the words are blank"):
-            run(made(treebank_of(15)))
+            refused(made(treebank_of(15)))
     run = analyze(encoder, made(treebank_of(2)), analyses="dependency", options=options)
     best = run.dependency.best.set_index("relation")["total"]
     assert (best["all"], best["dep"]) == (98, 78)

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import lzma
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -324,12 +325,12 @@ def hf(labels: list[int | str], *, text: str = "A man walks .") -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-COLUMNS = {"text": "premise", "query": "hypothesis"}
+PAIR_COLUMNS: Any = {"text": "premise", "query": "hypothesis"}
 
 
 @pytest.mark.parametrize("query", [True, False])
 def test_minus_one_is_no_label_where_labels_are_counted_from_zero(load, query):
-    columns = COLUMNS if query else {"text": "premise"}
+    columns = PAIR_COLUMNS if query else {"text": "premise"}
     texts = load(hf([-1, 1, 2, 0, 1, -1]), "a.jsonl", **columns)
     assert texts.labels == ("1", "2", "0", "1")
     assert texts.classes == ("0", "1", "2")
@@ -358,7 +359,7 @@ def test_minus_one_is_a_class_beside_others_that_are_not_counted_from_zero(load,
 
 
 def test_the_case_of_minus_one(data_file):
-    texts = load_labelled(data_file("cases/hf_snli.jsonl"), **COLUMNS)
+    texts = load_labelled(data_file("cases/hf_snli.jsonl"), **PAIR_COLUMNS)
     assert texts.classes == ("0", "1", "2")
     assert texts.unlabeled > 0
 

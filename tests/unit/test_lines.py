@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from attentionology.corpora_loaders.coreference import load_documents
 from attentionology.corpora_loaders.lines import LONGEST_LINE, located_lines
 from tests.corpora import chain
 
-READERS = {"conllu": load_treebank, "txt": load_text, "jsonl": load_labelled, "conll": load_documents}
+READERS: dict[str, Any] = {"conllu": load_treebank, "txt": load_text, "jsonl": load_labelled, "conll": load_documents}
 
 
 @pytest.mark.parametrize("ending", READERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,6 +82,7 @@ def test_totals_are_those_of_a_treebank_whose_relations_say_what_words_are(coars
     in_words = [relabeled(each, [form in SIGNS for form in each.words]) for each in sentences]
     right, total = naive.dependency_counts(in_words, [m.astype(np.float64) for m in maps])
     members = {"all": ("word", "root", "punct"), "all-nopunct": ("word", "root"), "all-nopunct-noroot": ("word",)}
+    row: Any
     for row in cells[cells["relation"].isin(members)].itertuples():
         names = members[row.relation]
         assert row.total == sum(total[name] for name in names)

@@ -142,7 +142,7 @@ def test_differences_and_correlations(results, shown):
 
 def test_without_gold_links_nothing_is_scored(results):
     names = ["sure", "hits_sure", "hits_possible", "error_rate", "low", "high", "precision", "recall", "f1"]
-    tables = AlignmentTables(results.tables.cells.drop(columns=names), *([pd.DataFrame()] * 4))
+    tables = AlignmentTables(results.tables.cells.drop(columns=names), *(pd.DataFrame() for _ in range(4)))  # type: ignore[arg-type]
     chosen = LayerChoice(Series("AWI", "norm"), 0, by_gold=False)
     (layers,) = shown_tables(AlignmentResults("cross-attention", tables, (), chosen))
     headings = ["layer", "setting", "measure", "on special tokens %", "on punctuation %", "mean norm"]
