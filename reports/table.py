@@ -37,6 +37,7 @@ class ShownTable:
         columns: the columns. Those without heading are not shown, nor are those whose values the rows do not have.
         rows: the rows, by the columns of the CSV file.
         notes: sentences below the table in a terminal.
+        footnotes: sentences below the table in a terminal and in LaTeX, about some of its rows.
         style: returns the words that mark a row: ``rare``, ``total`` or ``strong``, or several, separated by spaces.
         facts: what stands in the legend for words in braces.
         wide: the least number of columns of a terminal in which intervals are shown.
@@ -60,6 +61,7 @@ class ShownTable:
     facts: Mapping[str, object] = field(default_factory=dict)
     wide: int = WIDE
     css: str = ""
+    footnotes: Sequence[str] = ()
 
     def shown(self, *rooms: Room) -> list[TableColumn]:
         """Return the columns that are shown in one of these rooms."""
@@ -100,8 +102,8 @@ class ShownTable:
                 drawn_column.header = Text(re.sub(r"(?<=-)| ", "\n", str(drawn_column.header)))
 
         # A title of the table itself would be wrapped at the width of the table, which may be narrow.
-        notes = (as_line(note, "table.caption") for note in (*first_note, *other_notes))
-        return Group(as_line(self.title, "table.title"), table, *notes)
+        below = (*first_note, *other_notes, *self.footnotes)
+        return Group(as_line(self.title, "table.title"), table, *(as_line(note, "table.caption") for note in below))
 
     def __html__(self) -> Markup:
         """Return the table for the page."""
@@ -135,6 +137,7 @@ class ShownTable:
     def latex(self) -> str:
         r"""Return the table as LaTeX, which needs ``\usepackage{booktabs}``."""
         columns = [column for column in self.shown("any", "wide", "page") if not column.markup]
+        below = rf"\multicolumn{{{len(columns)}}}{{p{{\linewidth}}}}"
         lines = [
             f"% {one_line(self.title)}",
             f"\\begin{{tabular}}{{{''.join('l' if column.is_left else 'r' for column in columns)}}}",
@@ -146,6 +149,7 @@ class ShownTable:
                 for row in self.rows
             ),
             r"\bottomrule",
+            *(rf"{below}{{{_latex_text(note)}}} \\" for note in self.footnotes),
             r"\end{tabular}",
         ]
         return "\n".join(lines) + "\n"
@@ -169,10 +173,15 @@ def _terminal_cell(column: TableColumn, row: Row, *, beside: bool) -> Text:
 
 def _latex_row(cells: Iterable[str]) -> str:
     """Return a line of a LaTeX table, in which all characters stand for themselves."""
-    with_minus = (_MINUS.sub("−", text) for text in cells)  # a hyphen stays one in names such as 3-9
-    row = " & ".join(map(in_latex, with_minus))
+    row = " & ".join(map(_latex_text, cells))
     # A bracket or a star at the beginning of a row would be read as an argument of the line break before it.
     return ("{}" if row.startswith(("[", "*")) else "") + row + r" \\"
+
+
+def _latex_text(text: str) -> str:
+    """Return a text for LaTeX."""
+    with_minus = _MINUS.sub("−", text)  # a hyphen stays one in names such as 3-9
+    return in_latex(with_minus)
 
 
 def _td(column: TableColumn, row: Row) -> Markup:

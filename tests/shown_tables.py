@@ -55,9 +55,9 @@ def on_page(table: ShownTable) -> Cells:
 
 def in_latex(table: ShownTable) -> Cells:
     """Read the table in LaTeX."""
-    lines = [
-        line.removesuffix(r" \\").removeprefix("{}") for line in table.latex().splitlines() if line.endswith(r"\\")
-    ]
+    rows = [line for line in table.latex().splitlines() if line.endswith(r"\\")]
+    rows = [line for line in rows if not line.startswith(r"\multicolumn")]  # footnotes
+    lines = [line.removesuffix(r" \\").removeprefix("{}") for line in rows]
     cells = [re.split(r"(?<!\\)&", line) for line in lines]
     return _by_heading([[_plain(cell.strip()) for cell in row] for row in cells], f"{table.name}.tex")
 

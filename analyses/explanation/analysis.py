@@ -121,8 +121,10 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
         """Return what makes the numbers worth little."""
         warnings = []
         texts = results.texts
-        if len(texts) < _FEW_TEXTS:
-            are_only = f"There {'is' if len(texts) == 1 else 'are'} only {amount(len(texts), 'tested texts')}"
+        # Pairs with the same text are resampled as one.
+        n_texts = int(results.verdicts["n"].max()) if len(results.verdicts) else len(texts)
+        if n_texts < _FEW_TEXTS:
+            are_only = f"There {'is' if n_texts == 1 else 'are'} only {amount(n_texts, 'tested texts')}"
             warnings.append(f"{are_only}, so the intervals are not reliable.")
         accuracy = texts["correct"].mean()
         largest_class = texts["label"].value_counts().max() / len(texts)

@@ -78,7 +78,7 @@ EXPLAIN_VERDICTS = Schema(
             beside_in="any",
             below=lambda row: "points" if row["unit"] == SHARE else str(row["unit"]),
         ),
-        TableColumn("n", "count", "texts for which both are defined", "n"),
+        TableColumn("n", "count", "different texts for which both are defined; pairs with the same text are one", "n"),
         TableColumn(
             "verdict",
             "text",

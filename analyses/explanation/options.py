@@ -79,8 +79,8 @@ class TextOptions(OptionGroup):
     """Leave out texts with more words. The time and memory of some tests grow with the square of the length."""
 
     limit: OptionalNumber = None
-    """Test on at most N texts, which are sampled deterministically by a hash of their words. This does not limit the
-    training texts."""
+    """Test on at most N texts, which are sampled deterministically by a hash of their words, several pairs of one text
+    only if all texts are sampled. This does not limit the training texts."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

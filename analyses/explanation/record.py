@@ -136,6 +136,13 @@ def notes(tested: Tested, remarks: Sequence[str]) -> Iterator[str]:
     if options.texts.limit is not None and texts.read > options.texts.limit:
         limited = f"{len(texts.test):,} of {texts.read:,} texts"
         yield f"Tested on {limited}, which are sampled deterministically by a hash of their words (--limit)."
+    n_different = len({text.words for text in texts.test})
+    if n_different < len(texts.test):
+        pairs = "pairs" if texts.test.queries else "texts"
+        yield (
+            f"The {len(texts.test):,} tested {pairs} have {n_different:,} different texts. Those with the same text "
+            "depend on each other and are resampled together, so n counts different texts where a verdict is given."
+        )
     for role, (short, long) in texts.lengths.items():
         if short or long:
             yield f"{_NAMES[role].capitalize()} left out by length: {short:,} too short, {long:,} too long."

@@ -87,7 +87,13 @@ def verdict_table(results: ExplainResults) -> ShownTable:
     """Return the questions, each with both sides of its comparison and the verdict."""
     rows = verdict_rows(results.verdicts)
     title = "May attention be read as an explanation?"
-    return ShownTable("explain_verdicts", title, EXPLAIN_VERDICTS.columns, rows, css="verdicts")
+    tests: dict[str, list[str]] = {}  # that are undecided, by the reason
+    for row in rows:
+        if row["verdict"] == "undecided":
+            tests.setdefault(row["meaning"], []).append(row["test"])
+    reasons = [f"Undecided: {', '.join(dict.fromkeys(names))}. {reason}" for reason, names in tests.items()]
+    columns = EXPLAIN_VERDICTS.columns  # those of the page have the meaning below the verdict
+    return ShownTable("explain_verdicts", title, columns, rows, css="verdicts", footnotes=reasons)
 
 
 def overall(summary: pd.DataFrame) -> pd.DataFrame:

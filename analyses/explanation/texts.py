@@ -118,11 +118,17 @@ def _read(options: ExplainOptions, files: Sequence[str]) -> LabelledTexts:
 
 
 def _limited(texts: LabelledTexts, limit: int | None, seed: int) -> LabelledTexts:
-    """Return the texts with the smallest hashes of their words, in the order of the file."""
+    """Return the texts with the smallest hashes of their words, in the order of the file, different texts first."""
+    # Several pairs of one text, such as a premise with several hypotheses, depend on each other and are resampled
+    # together. A second pair of a text is therefore sampled only after the first ones of all texts.
     if limit is None or len(texts) <= limit:
         return texts
-    order = np.argsort(sentence_keys([" ".join(text.words) for text in texts], seed), kind="stable")
-    return texts.subset(sorted(order[:limit].tolist()))
+    keys = sentence_keys([" ".join(text.words) for text in texts], seed)
+    of_queries = sentence_keys([" ".join(query) for query in texts.queries], seed) if texts.queries else keys
+    order = np.lexsort((of_queries, keys))  # texts with the same words follow each other
+    _, starts, numbers = np.unique(keys[order], return_index=True, return_counts=True)
+    occurrence = np.arange(len(order)) - np.repeat(starts, numbers)  # 0 for the first pair of each text
+    return texts.subset(sorted(order[np.lexsort((keys[order], occurrence))][:limit].tolist()))
 
 
 def _cut(texts: LabelledTexts, share: float, seed: int, role: str) -> tuple[LabelledTexts, LabelledTexts]:

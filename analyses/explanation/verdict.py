@@ -54,7 +54,8 @@ def verdicts(
         defined = ~np.isnan(difference)
         (low,), (high,) = bootstrap(np.where(np.abs(difference) <= ROUNDING, 0.0, difference)[:, None])
         larger_mean, smaller_mean = pairs[defined].mean(axis=0) if defined.any() else (np.nan, np.nan)
-        verdict, meaning = _judged(float(low), float(high), bootstrap.distinct(defined), question)
+        n_texts = bootstrap.distinct(defined)
+        verdict, meaning = _judged(float(low), float(high), n_texts, question)
         if verdict == "passes" and smaller in question.searches:
             verdict, meaning = "undecided", "A search found no such attention, which does not prove that there is none."
         rows.append(
@@ -66,7 +67,7 @@ def verdicts(
                 "larger_mean": larger_mean,
                 "smaller": smaller,
                 "smaller_mean": smaller_mean,
-                "n": int(defined.sum()),
+                "n": n_texts,
                 "difference": difference[defined].mean() if defined.any() else np.nan,
                 "low": low,
                 "high": high,

@@ -270,12 +270,12 @@ def test_rounding_decides_nothing(sign):
     ],
 )
 def test_copies_of_one_text_are_one_text(different, decision, meaning):
-    """The number of texts counts all of them, and the verdict those that are different and have both values."""
+    """Those that are different and have both values are counted, and decide."""
     table = pd.DataFrame({"x": [1.0] * 50 + [math.nan] * 9, "z": [0.5] * 59})
     texts = [(str(index % different),) for index in range(50)] + [("other", str(index)) for index in range(9)]
     found = verdict(table, Bootstrap(texts))
     assert found is not None
-    assert (found["n"], found["verdict"], found["meaning"]) == (50, decision, meaning)
+    assert (found["n"], found["verdict"], found["meaning"]) == (different, decision, meaning)
 
 
 def test_a_reading_knows_what_is_predicted():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -90,6 +92,38 @@ def test_a_limit_is_a_subset_in_file_order(tmp_path: Path) -> None:
     assert lines == sorted(lines)
     assert max(lines) > 20
     assert data.read == 1000
+
+
+def pairs(folder: Path, premises: int, hypotheses: int = 3) -> Path:
+    """Premises with several hypotheses each."""
+    rows = [
+        {"gold_label": "neutral", "sentence1": f"premise {premise}", "sentence2": f"hypothesis {number}"}
+        for premise in range(premises)
+        for number in range(hypotheses)
+    ]
+    path = folder / "pairs.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("limit", "numbers"), [(5, [1] * 5), (20, [1] * 20), (25, [1] * 15 + [2] * 5), (60, [3] * 20)])
+def test_a_limit_samples_different_premises_first(tmp_path: Path, limit: int, numbers: list[int]) -> None:
+    sampled = read(test=(pairs(tmp_path, 20),), model="m", limit=limit).test
+    assert sorted(Counter(text.words for text in sampled).values()) == numbers
+    lines = [text.line or 0 for text in sampled]
+    assert lines == sorted(lines)
+
+
+def test_which_pairs_are_sampled_does_not_depend_on_their_order(tmp_path: Path) -> None:
+    file = pairs(tmp_path, 20)
+    lines = file.read_text(encoding="utf-8").splitlines()
+    sampled = []
+    for order in (lines, lines[::-1]):
+        file.write_text("\n".join(order), encoding="utf-8")
+        test = read(test=(file,), model="m", limit=25).test
+        sampled.append({(text.words, query) for text, query in zip(test, test.queries, strict=True)})
+    assert sampled[0] == sampled[1]
+    assert any(query != ("hypothesis", "0") for _, query in sampled[0])  # not only the first ones of the file
 
 
 @pytest.mark.parametrize(
@@ -338,7 +372,7 @@ def test_warnings_of_results_say_what_makes_them_worth_little(n: int, few: bool)
         label = np.where(np.arange(n) < round(frequent * n), "a", "b")
         correct = (np.arange(n)[::-1] < round(right * n)).astype(float)
         texts = pd.DataFrame({"label": label, "correct": correct, "predicted": np.resize(predicted, n)})
-        results: Any = SimpleNamespace(texts=texts)
+        results: Any = SimpleNamespace(texts=texts, verdicts=pd.DataFrame())
         return ExplanationTests().warnings(results)
 
     first = ["There are only 199 tested texts, so the intervals are not reliable."] if few else []
@@ -350,3 +384,11 @@ def test_warnings_of_results_say_what_makes_them_worth_little(n: int, few: bool)
     ]
     assert said(0.8, 0.6, [1]) == [*first, "The model predicts the same class for every tested text."]
     assert len(said(0.6, 0.6, [0, 1])) == len(first) + 1
+
+
+def test_pairs_of_few_texts_are_warned_of() -> None:
+    texts = pd.DataFrame({"label": ["a", "b"] * 200, "correct": 1.0, "predicted": [0, 1] * 200})
+    results: Any = SimpleNamespace(texts=texts, verdicts=pd.DataFrame({"n": [21, 20]}))
+    assert ExplanationTests().warnings(results) == [
+        "There are only 21 tested texts, so the intervals are not reliable."
+    ]

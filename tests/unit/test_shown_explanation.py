@@ -95,6 +95,23 @@ def test_latex_and_a_wide_terminal_have_the_verdicts(results):
     assert {row["question"]: row for row in terminal} == rows
 
 
+def test_why_a_question_is_undecided_is_said_below_the_table(results):
+    few, includes = "Only 21 different texts have both values, which is too few.", "The interval includes 0."
+    verdicts = results.verdicts.assign(verdict="passes", meaning="It passes.")
+    for row, test, meaning in ((0, "uniform", few), (1, "uniform", few), (2, "erasure", few), (3, "seeds", includes)):
+        verdicts.loc[verdicts.index[row], ["verdict", "meaning", "test"]] = ["undecided", meaning, test]
+    made = results._replace(verdicts=verdicts)
+    lines = printed(explain_table(made, width=300), 300).splitlines()
+    reasons = [f"Undecided: uniform, erasure. {few}", f"Undecided: seeds. {includes}"]
+    assert [line.strip() for line in lines if line.startswith("Undecided")] == reasons
+    latex = verdict_table(made).latex().splitlines()
+    below = [line for line in latex if "Undecided" in line]
+    assert [line.partition("linewidth}}")[2] for line in below] == [rf"{{{reason}}} \\" for reason in reasons]
+    assert latex.index(r"\bottomrule") < latex.index(below[0])
+    assert few in str(verdict_table(made))  # on the page, below the verdict
+    assert not verdict_table(results._replace(verdicts=verdicts.assign(verdict="fails"))).footnotes
+
+
 def test_a_terminal_has_the_most_important_measures(results):
     lines = printed(explain_table(results, width=300), 300).splitlines()
     rows = [[cell.strip() for cell in line[1:-1].split("│")] for line in lines if line[:1] == "│"]
