@@ -203,18 +203,18 @@ def farthest_on_two_words(
     return TwoWords(best, farthest, gap, float(one_word_jsd.max()), n_computed)
 
 
-def _divergence_from(alpha: Float[ndarray, " n"]) -> Callable[..., Float[ndarray, " pairs"]]:
+def _divergence_from(alpha: Float[ndarray, " n"]) -> Callable[..., Float[ndarray, "*pairs"]]:
     """Return the function that computes JSD(α, w on word i and 1 − w on word j), given all i, j and w."""
     halves = entr(alpha / 2)
     rest, own_entropy = halves.sum(), entr(alpha).sum()
 
     def jsd(
-        first: Int[ndarray, " pairs"], second: Int[ndarray, " pairs"], weight: Float[ndarray, " pairs"]
-    ) -> Float[ndarray, " pairs"]:
+        first: Int[ndarray, "*#pairs"], second: Int[ndarray, "*#pairs"], weight: Float[ndarray, "*#pairs"]
+    ) -> Float[ndarray, "*#pairs"]:
         # Only two terms of the entropy of the mixture differ from those of α / 2.
         mixture = rest - halves[first] - halves[second]
         mixture = mixture + entr((alpha[first] + weight) / 2) + entr((alpha[second] + 1 - weight) / 2)
-        divergence: Float[ndarray, " pairs"]
+        divergence: Float[ndarray, "*#pairs"]
         divergence = np.maximum(mixture - (own_entropy + entr(weight) + entr(1 - weight)) / 2, 0.0)
         return divergence
 
