@@ -50,8 +50,8 @@ _ENHANCED = "tests/reference/test_enhanced.py::"
 _COMPUTED = (  # faults in what is computed
     Fault(
         "analyses/ablation/predictions.py",
-        "log_p[range(len(gold)), gold].sum()",
-        "log_p[0, gold[0]]",
+        "log_p[range(len(ids)), ids].sum()",
+        "log_p[0, ids[0]]",
         "tests/unit/test_predictions.py::test_predictions_are_those_of_edited_weights",
     ),
     Fault(

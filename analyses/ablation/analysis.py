@@ -20,7 +20,14 @@ from ..shared.options import CountOptions
 from .counting import HeadEffects
 from .effects import AblationMaker, HeadMeans
 from .options import ABLATION, AblationOptions
-from .predictions import PREDICTED, PredictionMaker, heads_to_show, sentences_to_show
+from .predictions import (
+    PREDICTED,
+    PredictionMaker,
+    affordable,
+    expected_passes,
+    heads_to_show,
+    sentences_to_show,
+)
 from .pruning import orders, pruned, sets_of
 from .report import AblationResults, ablation_section, explored_ablation, shown_table
 from .tables import ablation_tables, pruning_table
@@ -87,7 +94,11 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
         facts = AblationFacts(names, heads, all_heads, chosen.ablate, digest_of_means, setting.seed, tuple(notes))
         sets_of_heads = sets_of(len(heads), importance="predictions" in makers)
         pruning_passes = len(corpus.sentences[: chosen.pruning_sentences]) * sets_of_heads * len(makers)
-        return Plan(tuple(requests), facts, follow_up_passes=pruning_passes if len(heads) > 1 else 0)
+        passes = float(pruning_passes if len(heads) > 1 else 0)
+        if "predictions" in makers:
+            of_effects = len(corpus.sentences) * sum(request.further_passes for request in requests)
+            passes += min(of_effects, expected_passes(corpus.sentences, heads, makers["predictions"]))
+        return Plan(tuple(requests), facts, follow_up_passes=round(passes))
 
     def follow_up(
         self, options: OptionSet, plan: Plan[AblationFacts], counted: Counted[AblationFacts], read: Reader
@@ -104,10 +115,12 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
             rows = [row for maker in makers for row in pruned(read, to_prune, maker, by_order)]
             rows_by_sentences[key_of_texts(sentence.id for sentence in to_prune)] = rows
         if makers[-1].lm is not None:
-            to_show, rows = sentences_to_show(counted.metrics, inputs), []
+            shown_heads, rows = heads_to_show(counted.metrics, heads, effect), []
+            words_of_effects = sum(maker.forward_passes for maker in makers) * sum(len(each.words) for each in inputs)
+            short = sentences_to_show(counted.metrics, inputs)
+            to_show = affordable(short, shown_heads, makers[-1], words_of_effects)
             if to_show:
-                prediction_maker = PredictionMaker(heads_to_show(counted.metrics, heads, effect), makers[-1])
-                for predictions in read(to_show, prediction_maker):
+                for predictions in read(to_show, PredictionMaker(shown_heads, makers[-1])):
                     rows += map(asdict, predictions)
             rows_by_sentences[PREDICTED + key_of_texts(sentence.id for sentence in to_show)] = rows
         return rows_by_sentences or None

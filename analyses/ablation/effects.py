@@ -31,8 +31,14 @@ HIDDEN = ("cosine", "l2")
 LOSS = ("loss",)
 """The effect on predictions: the increase of −log p of a masked piece, or of the next word."""
 
-COMPONENTS_AT_ONCE = 2**25
-"""How many components of final vectors or logits are computed at once, 128 MiB in float32."""
+COMPONENTS_AT_ONCE = 2**23
+"""How many components of final vectors or logits a thread computes at once, 32 MiB in float32; a GPU computes more."""
+
+
+def at_once(components: int, device: torch.device) -> int:
+    """Return how many inputs or runs are computed at once, each of which gives so many components; at least one."""
+    most = COMPONENTS_AT_ONCE if device.type == "cpu" else 16 * COMPONENTS_AT_ONCE
+    return max(1, most // max(1, components))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +122,11 @@ class AblationMaker:
     @property
     def forward_passes(self) -> float:
         """How many forward passes of the whole model a batch costs, about."""
-        # One that records what heads give, one that checks the place, those from the layer of each head on, about three
-        # for merging pieces and comparing vectors (measured with the demo model), and as much for gradients of a loss.
+        # One that records what heads give, one for comparing, those from the layer of each head on, and about four for
+        # the gradients and logits of a loss (measured with the demo model).
         heads_by_layer = Counter(layer for layer, _ in self.heads)
         of_heads = sum((1 + n_heads) * (1 - layer / self.n_layers) for layer, n_heads in heads_by_layer.items())
-        return 5 + 3 * (self.lm is not None) + of_heads
+        return 2 + 4 * (self.lm is not None) + of_heads
 
     def of(self, batch: SharedBatch) -> EffectBatch:
         """Switch off one head after the other."""
@@ -182,9 +188,9 @@ class _Comparison:
     ) -> Iterator[Float[Tensor, "runs items measures"]]:
         """Yield the effects of switching off sets of heads, all of them in a ``layer`` or above, a few at a time."""
         # Each time, there is a copy in which none is off. Products of a single run would be rounded in another way.
-        at_once = max(1, COMPONENTS_AT_ONCE // max(1, self.switch.plain.numel()) - 1)
-        for start in range(0, len(sets), at_once):
-            outputs = self.switch.run(layer, [(), *sets[start : start + at_once]], fill)
+        n_sets = max(1, at_once(self.switch.plain.numel(), self.switch.plain.device) - 1)
+        for start in range(0, len(sets), n_sets):
+            outputs = self.switch.run(layer, [(), *sets[start : start + n_sets]], fill)
             self.switch.check_plain(outputs[0], layer)
             compared = self.of_items(outputs[:, 0])  # of the one sentence
             yield self.effects(compared[:1], compared[1:]).cpu()
@@ -211,11 +217,11 @@ def _masked_pieces(alone: SharedBatch, masked_lm: Any, seed: int) -> _Comparison
     """Compare −log p of the masked pieces of a sentence."""
     (pieces,) = alone.pieces
     ((masked, at),) = mask_batch(alone, MASK_RATE, seed)  # the pieces, and which of them are masked
-    switch = HeadSwitch(alone.encoder, [masked], masked_lm)
+    switch = HeadSwitch(alone.encoder, [masked], masked_lm, torch.tensor([at], dtype=torch.long))
     targets = torch.tensor([pieces.ids[piece] for piece in at], dtype=torch.long, device=switch.mask.device)
 
     def surprise(logits: Tensor) -> Tensor:
-        return functional.cross_entropy(logits[at].double(), targets, reduction="none")
+        return functional.cross_entropy(logits.double(), targets, reduction="none")
 
     return _of_surprise(switch, torch.tensor([pieces.word_of[piece] for piece in at], dtype=torch.long), surprise)
 
@@ -223,16 +229,17 @@ def _masked_pieces(alone: SharedBatch, masked_lm: Any, seed: int) -> _Comparison
 def _next_words(alone: SharedBatch, causal_lm: Any) -> _Comparison:
     """Compare −log p of each word of a sentence after what precedes it."""
     (pieces,) = alone.pieces
-    switch = HeadSwitch(alone.encoder, alone.pieces, causal_lm)
     # Nothing predicts the first piece of an input.
     at = [piece for piece, word in enumerate(pieces.word_of) if piece and word >= 0]
+    positions = torch.tensor([[piece - 1 for piece in at]], dtype=torch.long)  # whose logits predict these
+    switch = HeadSwitch(alone.encoder, alone.pieces, causal_lm, positions)
     # A word is predicted piece by piece, and −log p of the word is the sum.
     of_pieces = torch.tensor([pieces.word_of[piece] for piece in at], dtype=torch.long)
     words, word_of_piece = torch.unique(of_pieces, return_inverse=True)
     targets = torch.tensor([pieces.ids[piece] for piece in at], dtype=torch.long, device=switch.mask.device)
 
     def surprise(logits: Tensor) -> Tensor:
-        values = functional.cross_entropy(logits[[piece - 1 for piece in at]].double(), targets, reduction="none")
+        values = functional.cross_entropy(logits.double(), targets, reduction="none")
         values = values.cpu()  # a GPU may add up in another order each time
         return values.new_zeros(len(words)).index_add(0, word_of_piece, values)
 

@@ -2,12 +2,13 @@
 
 A masked-LM predicts each word with all of its pieces masked, one word at a time; a causal LM predicts it after what
 precedes it. The log-probability of a word is the sum over its pieces. What is likeliest is said of its first piece.
+All of this costs no more than the effects of heads, which people have asked for.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -17,7 +18,8 @@ import torch
 from torch import Tensor
 
 from ...corpora_loaders import Sentence
-from ...extractors import SharedBatch
+from ...extractors import Encoder, SharedBatch
+from ...extractors.maps.alone import each_alone
 from ...extractors.replaceable.heads_off import Head, HeadSwitch
 from ...extractors.tokens.pieces import Pieces
 from ...reports.explorer.data import Predicted
@@ -26,22 +28,19 @@ from ..dependency.accuracy import DependencyAccuracy
 from ..dependency.tables import TOTALS
 from ..shared.input_sample import InputSample
 from .counting import Values
-from .effects import COMPONENTS_AT_ONCE, AblationMaker
+from .effects import AblationMaker, at_once
 
 PREDICTED = "predictions "
 """The beginning of the names under which predictions are stored."""
 
 MAX_SENTENCES = 40
-"""The number of sentences of the sample, of at most `MAX_WORDS` words, for which predictions are kept."""
+"""The most sentences of the sample, of at most `MAX_WORDS` words, for which predictions are kept."""
 
 MAX_WORDS = 25
 
 _MAX_HEADS = 6
 _N_LIKELIEST = 3
 _DIGITS = 4
-
-Places = list[tuple[int, int]]
-"""For each piece of a word the position whose logits predict it, and its id; empty if nothing predicts the word."""
 
 
 def sentences_to_show(metrics: Mapping[str, Any], inputs: Sequence[Sentence]) -> list[Sentence]:
@@ -55,6 +54,29 @@ def sentences_to_show(metrics: Mapping[str, Any], inputs: Sequence[Sentence]) ->
     short = (sentence for sentence in inputs if len(sentence.words) <= MAX_WORDS)
     by_id = {sentence.id: sentence for sentence in short if words.get(sentence.id) == sentence.words}
     return [by_id[id_] for id_ in words if id_ in by_id][:MAX_SENTENCES]
+
+
+def affordable(
+    sentences: Sequence[Sentence], heads: Sequence[Head], maker: AblationMaker, words: float
+) -> list[Sentence]:
+    """Return the first of some sentences, as long as predictions read no more words in them than ``words``."""
+    totals = itertools.accumulate(
+        len(sentence.words) * _passes(sentence, heads, maker, len(heads)) for sentence in sentences
+    )
+    return [sentence for sentence, total in zip(sentences, totals, strict=True) if total <= words]
+
+
+def expected_passes(inputs: Iterable[Sentence], heads: Sequence[Head], maker: AblationMaker) -> float:
+    """Return about how many forward passes of single inputs the predictions take, before it is known of which heads."""
+    short = (sentence for sentence in inputs if len(sentence.words) <= MAX_WORDS)
+    n_heads = min(_MAX_HEADS, len(heads))
+    return sum(_passes(sentence, heads, maker, n_heads) for sentence in itertools.islice(short, MAX_SENTENCES))
+
+
+def _passes(sentence: Sentence, heads: Sequence[Head], maker: AblationMaker, n_heads: int) -> float:
+    """Return how many forward passes of a sentence predict its words as it is and without ``n_heads`` of some."""
+    from_heads = sum(1 - layer / maker.n_layers for layer, _ in heads) / len(heads)  # on average
+    return (1 if maker.causal else len(sentence.words)) * (1 + n_heads * from_heads)
 
 
 def beats_position(best: pd.DataFrame) -> pd.Series[bool]:
@@ -79,6 +101,15 @@ def heads_to_show(metrics: Mapping[str, Any], heads: Sequence[Head], effect: Val
 
 
 @dataclass(frozen=True)
+class _Input:
+    """What a model reads, and which of its logits predict words."""
+
+    pieces: Pieces
+    positions: list[int]  # whose logits predict pieces of words
+    words: list[tuple[slice, list[int]]]  # the positions of each word, and the ids of its pieces; none if not predicted
+
+
+@dataclass(frozen=True)
 class PredictionMaker:
     """Makes the predictions for each word of each sentence of a batch, with all heads and without each of some."""
 
@@ -89,68 +120,73 @@ class PredictionMaker:
 
     def of(self, batch: SharedBatch) -> list[Predicted]:
         """Return what is predicted in each sentence: first by the model as it is."""
-        predicted: list[Predicted] = []
-        for sentence, pieces in zip(batch.sentences, batch.pieces, strict=True):
-            predicted += self._of_sentence(batch, sentence, pieces)
-        return predicted
+        fill = None if self.maker.means is None else self.maker.means.of(batch.encoder)
+        lm = self.maker.lm.to(batch.encoder.device).eval()
+        of_sentences = each_alone(batch, lm, lambda alone, model: list(self._of_sentence(alone, model, fill)))
+        return [predicted for of_sentence in of_sentences for predicted in of_sentence]
 
-    def _of_sentence(self, batch: SharedBatch, sentence: Sentence, pieces: Pieces) -> Iterator[Predicted]:
+    def _of_sentence(self, alone: SharedBatch, lm: Any, fill: Tensor | None) -> Iterator[Predicted]:
         """Yield what is predicted for each word of a sentence: by the model as it is, and then without each head."""
-        inputs, words = self._inputs_and_words(batch, pieces)
+        (sentence,), (pieces,) = alone.sentences, alone.pieces
+        inputs = list(self._inputs(alone.encoder, pieces))
         names = ["", *(head_name(layer + 1, head + 1) for layer, head in self.heads)]
         predictions: dict[str, list[tuple[float | None, Any]]] = {name: [] for name in names}
-        lm = self.maker.lm.to(batch.encoder.device).eval()
-        logits_of_input = len(pieces) * lm.config.get_text_config().vocab_size * len(names)
-        inputs_at_once = max(1, COMPONENTS_AT_ONCE // logits_of_input) if len(inputs) > 1 else 1
-        for start in range(0, len(inputs), inputs_at_once):
-            end = start + inputs_at_once
-            switch = HeadSwitch(batch.encoder, inputs[start:end], lm)
-            for name, logits in zip(names, self._without(switch, batch), strict=True):
-                for input_index, places in words:
-                    if start <= input_index < end:
-                        predictions[name].append(self._prediction(logits[input_index - start], places, batch))
+        n_positions = max((len(read.positions) for read in inputs), default=0)
+        components = n_positions * lm.config.get_text_config().vocab_size * len(names)  # of each input
+        n_inputs = at_once(components, alone.encoder.device)
+        for start in range(0, len(inputs), n_inputs):
+            read = inputs[start : start + n_inputs]
+            at = torch.zeros(len(read), n_positions, dtype=torch.long)
+            for row, of_input in zip(at, read, strict=True):
+                row[: len(of_input.positions)] = torch.tensor(of_input.positions)
+            switch = HeadSwitch(alone.encoder, [of_input.pieces for of_input in read], lm, at)
+            for name, logits in zip(names, self._without(switch, fill), strict=True):
+                for of_input, logits_of_input in zip(read, logits, strict=True):
+                    for places, ids in of_input.words:
+                        prediction = _prediction(logits_of_input[places], ids, alone.encoder.tokenizer)
+                        predictions[name].append(prediction)
         for name, of_words in predictions.items():
             log_p, likeliest = zip(*of_words, strict=True) if of_words else ((), ())
             yield Predicted(sentence.id, name, log_p, likeliest)
 
-    def _inputs_and_words(self, batch: SharedBatch, pieces: Pieces) -> tuple[list[Pieces], list[tuple[int, Places]]]:
-        """Return what the model reads, and for each word the index of the input that predicts it, and its places."""
+    def _inputs(self, encoder: Encoder, pieces: Pieces) -> Iterator[_Input]:
+        """Yield what the model reads for a sentence: one input, or one for each word if it predicts masked pieces."""
         pieces_of_words: list[list[int]] = [[] for _ in range(pieces.words)]
         for piece, word in enumerate(pieces.word_of):
             if word >= 0:
                 pieces_of_words[word].append(piece)
         if self.maker.causal:
             # The logits at a piece are about the next one, and nothing predicts the first.
-            predicted = ([] if 0 in of_word else of_word for of_word in pieces_of_words)
-            return [pieces], [(0, [(piece - 1, pieces.ids[piece]) for piece in of_word]) for of_word in predicted]
-        mask_id, mask_token = batch.encoder.tokenizer.mask_token_id, batch.encoder.tokenizer.mask_token
-        inputs: list[Pieces] = []
-        words: list[tuple[int, Places]] = []
-        for masked in pieces_of_words:  # one input for each word
+            positions: list[int] = []
+            words = []
+            for of_word in pieces_of_words:
+                predicted = [] if 0 in of_word else of_word
+                start = len(positions)
+                positions += [piece - 1 for piece in predicted]
+                words.append((slice(start, len(positions)), [pieces.ids[piece] for piece in predicted]))
+            yield _Input(pieces, positions, words)
+            return
+        mask_id, mask_token = encoder.tokenizer.mask_token_id, encoder.tokenizer.mask_token
+        for masked in pieces_of_words:
             ids = [mask_id if piece in masked else id_ for piece, id_ in enumerate(pieces.ids)]
             tokens = [mask_token if piece in masked else token for piece, token in enumerate(pieces.tokens)]
-            words.append((len(inputs), [(piece, pieces.ids[piece]) for piece in masked]))
-            inputs.append(replace(pieces, ids=ids, tokens=tokens))
-        return inputs, words
+            word = slice(0, len(masked)), [pieces.ids[piece] for piece in masked]
+            yield _Input(replace(pieces, ids=ids, tokens=tokens), masked, [word])
 
-    def _without(self, switch: HeadSwitch, batch: SharedBatch) -> Iterator[Tensor]:
+    def _without(self, switch: HeadSwitch, fill: Tensor | None) -> Iterator[Tensor]:
         """Yield the logits of the model as it is, and then without each head."""
-        fill = None if self.maker.means is None else self.maker.means.of(batch.encoder)
         yield switch.plain
         for layer, group in itertools.groupby(self.heads, key=lambda head: head[0]):
             yield from switch.run(layer, [[head] for head in group], fill)
 
-    def _prediction(
-        self, logits: Tensor, places: Places, batch: SharedBatch
-    ) -> tuple[float | None, tuple[tuple[str, float], ...]]:
-        """Return log p of a word, None if nothing predicts it, and the likeliest first pieces with probabilities."""
-        if not places:
-            return None, ()
-        positions, gold = zip(*places, strict=True)
-        log_p = torch.log_softmax(logits[list(positions)].double(), dim=-1)  # (pieces of the word, vocabulary)
-        probabilities, ids = log_p[0].exp().topk(_N_LIKELIEST)  # of the first piece
-        tokenizer = batch.encoder.tokenizer
-        # A piece that is only white space is named by its token.
-        texts = [tokenizer.decode([id_]).strip() or str(tokenizer.convert_ids_to_tokens(id_)) for id_ in ids.tolist()]
-        likeliest = zip(texts, (round(p, _DIGITS) for p in probabilities.tolist()), strict=True)
-        return round(float(log_p[range(len(gold)), gold].sum()), _DIGITS), tuple(likeliest)
+
+def _prediction(logits: Tensor, ids: list[int], tokenizer: Any) -> tuple[float | None, tuple[tuple[str, float], ...]]:
+    """Return log p of a word, None if nothing predicts it, and the likeliest first pieces with probabilities."""
+    if not ids:
+        return None, ()
+    log_p = torch.log_softmax(logits.double(), dim=-1)  # (pieces of the word, vocabulary)
+    probabilities, likeliest = log_p[0].exp().topk(_N_LIKELIEST)  # of the first piece
+    # A piece that is only white space is named by its token.
+    texts = [tokenizer.decode([id_]).strip() or str(tokenizer.convert_ids_to_tokens(id_)) for id_ in likeliest.tolist()]
+    named = zip(texts, (round(p, _DIGITS) for p in probabilities.tolist()), strict=True)
+    return round(float(log_p[range(len(ids)), ids].sum()), _DIGITS), tuple(named)

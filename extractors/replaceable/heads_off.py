@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from ..errors import ModelError
@@ -31,18 +31,53 @@ Head = tuple[int, int]
 """The layer and the head, both from 0."""
 
 
+class Positions:
+    """Lets a model with a head for predictions compute the logits of some positions of each input alone.
+
+    There are as many logits as the vocabulary has pieces, so that those of all positions can take more time than all
+    of the layers. Models that do not call the module that they name as their output compute all logits.
+    """
+
+    def __init__(self, model: Any, at: Int[Tensor, "batch m"]) -> None:
+        self._module, self._at = model.get_output_embeddings(), at
+        self._hooks, self._are_chosen = ExitStack(), False
+
+    def __enter__(self) -> Positions:
+        if self._module is not None:
+            self._hooks.callback(self._module.register_forward_pre_hook(self._choose).remove)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._hooks.close()
+
+    def of(self, logits: Float[Tensor, "batch any vocabulary"]) -> Float[Tensor, "batch m vocabulary"]:
+        """Return the logits at the positions, given those that the model has computed."""
+        return logits if self._are_chosen else self._chosen(logits)
+
+    def _choose(self, _module: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        self._are_chosen = True
+        return (self._chosen(args[0]), *args[1:])
+
+    def _chosen(self, vectors: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch m dim"]:
+        return vectors[torch.arange(len(vectors), device=vectors.device)[:, None], self._at]
+
+
 class HeadSwitch:
     """Runs a model on one padded batch, from any layer on, with what some heads give replaced."""
 
-    # `model` is the encoder's own model, or the same with a head for predictions on top. `outputs` are what the heads
-    # of each layer give without any change, shape (batch, n, inner), and `plain` is what the model gives.
+    # `model` is the encoder's own model, or the same with a head for predictions on top, and `at` has the positions of
+    # each input whose logits are needed, all by default. `outputs` are what the heads of each layer give without any
+    # change, shape (batch, n, inner), and `plain` is what the model gives, at these positions alone.
 
-    def __init__(self, encoder: Encoder, pieces: Sequence[Pieces], model: Any = None) -> None:
+    def __init__(
+        self, encoder: Encoder, pieces: Sequence[Pieces], model: Any = None, at: Int[Tensor, "batch m"] | None = None
+    ) -> None:
         self._model = encoder.model if model is None else model
         self._encoder, self._pieces = encoder, pieces
         self._label, self._n_heads = encoder.label, encoder.n_heads
         self._ids, self.mask = encoder.pad(pieces)
         self._segments = encoder.segment_ids(pieces)
+        self._at = None if at is None else at.to(self._ids.device)
         self._modules = layer_modules(self._model)
         family = str(self._model.config.model_type)
         if not self._modules:
@@ -98,7 +133,10 @@ class HeadSwitch:
     def check_plain(self, unchanged: Float[Tensor, "batch n dim"], layer: int) -> None:
         """Raise `ModelError` unless a pass from a layer on without any change gave what the whole model gives."""
         where = f"{self._label}: what it gives from layer {layer + 1} on"
-        compare(unchanged[self.mask], self.plain[self.mask], where, _STILL_WORKS)
+        given, expected = (
+            outputs if self._at is not None else outputs[self.mask] for outputs in (unchanged, self.plain)
+        )
+        compare(given, expected, where, _STILL_WORKS)
 
     def products(self, losses: Callable[[Tensor], Float[Tensor, " batch"]]) -> Float[Tensor, "batch layers heads"]:
         """Return ``|z · ∂L/∂z|`` of each head, z being what it gives at all positions (Michel et al. 2019, §4.1).
@@ -130,9 +168,10 @@ class HeadSwitch:
         segments = {} if self._segments is None else {"token_type_ids": self._segments.repeat(k, 1)}
         ids, mask = self._ids.repeat(k, 1), self.mask.repeat(k, 1).long()
         with ExitStack() as stack:
+            at = None if self._at is None else stack.enter_context(Positions(self._model, self._at.repeat(k, 1)))
             for projection in self._projections:
                 stack.enter_context(
                     projection.register_forward_pre_hook(lambda _, args: (change(next(calls), args[0]), *args[1:]))
                 )
             result: Tensor = self._model(input_ids=ids, attention_mask=mask, return_dict=True, **segments)[0]
-        return result
+        return result if at is None else at.of(result)

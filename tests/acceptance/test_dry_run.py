@@ -11,13 +11,14 @@ import pytest
 
 from attentionology import CorpusOptions, CountOptions
 from attentionology.analyses import AblationOptions, ExampleOptions, SurfaceOptions
+from attentionology.analyses.ablation.predictions import MAX_WORDS
 from attentionology.analyses.ablation.pruning import orders, sets_of, steps
 from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.shared.input_options import ModelOptions
 from attentionology.analyses.shared.options import ControlOptions
 from attentionology.analyses.shared.part_options import PartOptions
 from attentionology.analyses.survey.tables import Cell, CellFailure
-from attentionology.corpora_loaders import load_treebank
+from attentionology.corpora_loaders import Treebank, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.estimate import RunEstimate, estimate_run
@@ -193,6 +194,25 @@ def test_a_dry_run_counts_the_passes_of_pruning():
     assert estimate.follow_up_passes == 3 * sets_of(12, importance=False)
     line = f"After these passes: about {estimate.follow_up_passes} more forward passes of single sentences"
     assert line in list(estimate.lines())
+
+
+def test_a_dry_run_counts_the_passes_of_predictions(monkeypatch):
+    """Words of short sentences are masked one by one, in as many as cost no more than the effects."""
+    encoder = tiny.encoder("bert", max_position_embeddings=128)
+    encoder.tokenizer.mask_token = "[MASK]"
+    lm = tiny.language_model(encoder, "MaskedLM")
+    monkeypatch.setattr("attentionology.engine.analyze.load_head", lambda *_: lm)
+    sentences = [sentence for sentence in load_treebank(SAMPLE_TREEBANK) if len(sentence.words) <= MAX_WORDS]
+    for length, is_costly in ((range(1, 6), False), (range(15, 20), True)):
+        corpus = Treebank(tuple(sentence for sentence in sentences if len(sentence.words) in length)[:6])
+        job = AnalyzeJob(OptionSet([AblationOptions(pruning_sentences=0)]), analyses=("ablation",))
+        estimate = estimate_run(job, model=encoder, corpus=corpus)
+        passes = sum(len(sentence.words) for sentence in corpus) * (
+            1 + 6 * 2 / 3
+        )  # six heads, on average from layer 2 on
+        of_effects = len(corpus) * sum(each.further_passes for each in estimate.passes)
+        assert (passes > of_effects) == is_costly
+        assert estimate.follow_up_passes == round(min(passes, of_effects))
 
 
 def test_cells_fail_whose_model_or_treebank_cannot_be_used_and_models_read_the_one_with_most_relations(monkeypatch):

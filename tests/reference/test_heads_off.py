@@ -81,3 +81,41 @@ def test_a_place_after_the_output_projection_is_refused(monkeypatch):
     monkeypatch.setitem(architectures.ARCHITECTURES, "bert", after)
     with pytest.raises(ModelError, match="what goes into the output projection"):
         HeadSwitch(encoder, pieces).check_place()
+
+
+@pytest.mark.parametrize(
+    ("family", "head"),
+    [
+        *((family, "MaskedLM") for family in ("bert", "electra", "roberta", "distilbert", "albert", "mpnet")),
+        *((family, "MaskedLM") for family in ("deberta", "deberta-v2", "modernbert", "camembert", "xlm-roberta")),
+        *((family, "CausalLM") for family in ("gpt2", *sorted(set(tiny.DECODERS) - {"bloom", "falcon"}))),
+    ],
+)
+def test_logits_of_some_positions_are_those_of_all(family, head):
+    """No position is taken for another one, and the module that makes logits is given no other positions."""
+    encoder = tiny.randomised(family)
+    lm = tiny.language_model(encoder, head)
+    pieces = pieces_of(encoder)
+    at = torch.tensor([[len(of_input) - 2, 1, 1, 0] for of_input in pieces])
+    every, some = HeadSwitch(encoder, pieces, lm), HeadSwitch(encoder, pieces, lm, at)
+    heads_off = [[], [(1, 2)]]
+    for all_logits, logits in (
+        (every.plain[None], some.plain[None]),
+        (every.run(1, heads_off), some.run(1, heads_off)),
+    ):
+        expected = all_logits[:, torch.arange(len(pieces))[:, None], at]
+        torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
+    some.check_plain(some.run(1, [[]])[0], 1)
+    seen = []
+    with lm.get_output_embeddings().register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape)):
+        HeadSwitch(encoder, pieces, lm, at)
+    assert [shape[:2] for shape in seen] == [at.shape]
+
+
+def test_a_model_that_does_not_name_its_output_computes_all_logits(monkeypatch):
+    encoder = tiny.randomised("bert")
+    lm, pieces = tiny.language_model(encoder, "MaskedLM"), pieces_of(encoder)
+    at = torch.tensor([[2, 0]] * len(pieces))
+    expected = HeadSwitch(encoder, pieces, lm, at).plain
+    monkeypatch.setattr(lm, "get_output_embeddings", lambda: None)
+    torch.testing.assert_close(HeadSwitch(encoder, pieces, lm, at).plain, expected)

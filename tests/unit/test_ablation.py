@@ -17,7 +17,7 @@ from attentionology.analyses import AblationOptions
 from attentionology.analyses.ablation.columns import SCHEMAS
 from attentionology.analyses.ablation.counting import HeadEffects
 from attentionology.analyses.ablation.effects import AblationMaker, EffectBatch, HeadMeans
-from attentionology.analyses.ablation.pruning import PruningMaker, orders, steps
+from attentionology.analyses.ablation.pruning import orders, steps
 from attentionology.analyses.ablation.report import (
     conclusion,
     heads_figure,
@@ -27,7 +27,6 @@ from attentionology.analyses.ablation.report import (
 )
 from attentionology.analyses.ablation.tables import joint_p
 from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.exact_sums import added
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Sentence, Treebank, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -158,59 +157,6 @@ def test_intervals_are_those_of_a_bootstrap_over_sentences():
         low, high = np.quantile(difference, [0.025, 0.975])
         assert effects.difference_low[0, head, 0] == pytest.approx(low, abs=0.1 * (high - low))
         assert effects.difference_high[0, head, 0] == pytest.approx(high, abs=0.1 * (high - low))
-
-
-@pytest.fixture(scope="module")
-def models():
-    """The encoder, and what makes effects on vectors, on masked pieces and on next words."""
-    masked, causal = tiny.randomised("bert"), tiny.randomised("gpt2")
-    masked.tokenizer.mask_token = "[MASK]"
-    return {
-        "vectors": (masked, {}),
-        "masked pieces": (masked, {"lm": tiny.language_model(masked, "MaskedLM")}),
-        "next words": (causal, {"lm": tiny.language_model(causal, "CausalLM"), "causal": True}),
-    }
-
-
-MIXED = [sentence for sentence in load_treebank(SAMPLE_TREEBANK) if len(sentence.words) <= 14][:20]
-
-
-@pytest.mark.parametrize("measured", ["vectors", "masked pieces", "next words"])
-def test_batches_order_parts_and_threads_give_the_same_bits(models, measured):
-    """Every state of the metric and every curve, whatever a sentence is padded to, and whoever reads it."""
-    encoder, given = models[measured]
-    sets = ((), ((0, 1), (1, 3)), EVERY_HEAD)
-
-    def counted(sentences, batch_cells, means):
-        maker = AblationMaker(EVERY_HEAD, 3, means=HeadMeans(means), **given)
-        metric = HeadEffects(EVERY_HEAD, sorted({name for each in MIXED for name in each.relations}), maker.measures)
-        curves = torch.zeros(3, len(maker.measures), dtype=torch.int64)
-        for batch in shared_batches(encoder, sentences, batch_cells=batch_cells):
-            metric.update(maker.of(batch))
-            for sums, _ in PruningMaker(sets, maker).of(batch):
-                curves = added(curves, sums[None])
-        return metric, curves
-
-    whole, curves = counted(MIXED, 4000, MIXED)  # in two batches or so
-    shuffled = [MIXED[index] for index in np.random.default_rng(0).permutation(len(MIXED))]
-    first, curves_of_first = counted(shuffled[:7], 700, shuffled)
-    n_threads = torch.get_num_threads()
-    try:
-        torch.set_num_threads(3 if n_threads == 1 else 1)
-        second, curves_of_second = counted(shuffled[7:], 1, shuffled)  # one by one
-        third, _ = counted(shuffled[:7], 700, shuffled)
-    finally:
-        torch.set_num_threads(n_threads)
-    assert states_of(third) == states_of(first)
-    second.merge_state(first)
-    assert states_of(second) == states_of(whole)
-    assert torch.equal(curves_of_first + curves_of_second, curves)
-    assert whole.sums.abs().sum() > 0
-    assert curves[1].abs().min() > 0
-
-
-def states_of(metric: HeadEffects) -> dict[str, bytes]:
-    return {name: state.numpy().tobytes() for name, state in metric.metric_state.items()}
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -68,7 +68,7 @@ def test_predictions_are_those_of_edited_weights(masked, means, monkeypatch):
     """Without a head, the model is one whose head has no values, but the mean in place of its value bias."""
     encoder, lm = masked
     if means:  # as with a large model, whose words are masked one at a time
-        monkeypatch.setattr("attentionology.analyses.ablation.predictions.COMPONENTS_AT_ONCE", 1)
+        monkeypatch.setattr("attentionology.analyses.ablation.effects.COMPONENTS_AT_ONCE", 1)
     given = HeadMeans(SENTENCES) if means else None
     fill = given.of(encoder) if given else None
     maker = PredictionMaker(HEADS, AblationMaker(HEADS, 3, lm=lm, means=given))
@@ -141,3 +141,31 @@ def test_heads_of_relations_with_the_largest_gains_follow_the_head_with_the_larg
         monkeypatch.setattr(predictions, "_MAX_HEADS", most)
         effect = np.array([0.3, 0.1, 0, 0.2, 0.1, 0.5])
         assert predictions.heads_to_show({"dependency/weight": metric}, heads, effect) == shown
+
+
+def test_predictions_cost_no_more_than_effects(masked, monkeypatch):
+    """The first sentences whose words, squared if they are masked one by one, stay below what the effects have read."""
+    _, lm = masked
+    sentences = [Sentence(str(n), ("a",) * n) for n in (4, 2, 3, 1)]
+    heads, maker = ((0, 0), (2, 1)), AblationMaker(((0, 0), (2, 1)), 3, lm=lm)
+    passes = 1 + 1 + 1 / 3  # as it is, and from the first and the last of three layers on
+    for words, shown in ((15.9, ""), (16, "4"), (19.9, "4"), (20, "42"), (28.9, "42"), (29, "423"), (30, "4231")):
+        found = predictions.affordable(sentences, heads, maker, words * passes + 1e-9)
+        assert "".join(sentence.id for sentence in found) == shown
+    causal = replace(maker, causal=True)
+    assert len(predictions.affordable(sentences, heads, causal, 9 * passes + 1e-9)) == 3
+    assert predictions.expected_passes(sentences, heads, maker) == pytest.approx(10 * passes)
+    assert predictions.expected_passes(sentences, heads, causal) == pytest.approx(4 * passes)
+    more = [(layer, head) for layer in range(3) for head in range(4)]  # of twelve heads, six are shown
+    assert predictions.expected_passes(sentences[:1], more, maker) == pytest.approx(4 * (1 + 6 * 2 / 3))
+
+
+@pytest.mark.parametrize(("factor", "shown"), [(0.01, 0), (1, 6)])
+def test_few_heads_have_predictions_in_as_many_sentences_as_they_cost(masked, monkeypatch, factor, shown):
+    encoder, lm = masked
+    monkeypatch.setattr("attentionology.engine.analyze.load_head", lambda *_: lm)
+    monkeypatch.setattr(AblationMaker, "forward_passes", 100 * factor)
+    options = [AblationOptions(pruning_sentences=0, ablate_heads=("1-2",)), CountOptions(replicates=20)]
+    corpus = Treebank(tuple(sentence for sentence in SENTENCES if len(sentence.words) <= MAX_WORDS)[:6])
+    run = analyze(encoder, corpus, analyses=("dependency", "ablation"), options=options)
+    assert len({each.sentence for each in run.ablation.predictions}) == shown
