@@ -30,7 +30,7 @@ from attentionology.scripts.cli import main
 from tests import tiny
 from tests.acceptance.explain.explaining import texts
 
-RUNS = Path(__file__).parent / "approved" / "runs"
+RUNS = Path(__file__).parent / "approved" / "stored"
 KEPT = ("run.json", "states")
 """What is stored of a run; the rest is made of it."""
 
