@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ..corpora_loaders.describing import amount
 from ..corpora_loaders.errors import AttentionologyError
+from ..extractors.tokens.text_fit import TextFit
 from ..storage.paths import read_record
 
 _TITLE = "attentionology: what do the attention heads of a transformer encoder know about language?"
@@ -41,6 +42,11 @@ def cite_run(folder: Path) -> Citation:
         ) from None
 
 
+def warning_of(record: Mapping[str, Any]) -> str:
+    """Return the warning about a text whose words go to pieces; empty if the model could read the text."""
+    return TextFit.recorded(record["text_fit"]).warning if "text_fit" in record else ""
+
+
 def methods(record: Mapping[str, Any]) -> str:
     """Return sentences for the section on methods, from the record of a run."""
     model, options, reading = record["model"], record["options"], record["sentences"]
@@ -60,6 +66,8 @@ def methods(record: Mapping[str, Any]) -> str:
     ]
     if skipped := len(reading["skipped"]):
         sentences.append(f"{amount(skipped, unit)} {'was' if skipped == 1 else 'were'} left out.")
+    if warning := warning_of(record):
+        sentences.append(warning)
     if coreference := record.get("coreference"):
         account = coreference["account"]
         sentences.append(

@@ -11,7 +11,14 @@ from typing import Any
 from ..analyses.contract import Counted, OptionError, Titles
 from ..analyses.shared.input_sample import InputSample
 from ..analyses.shared.part_options import PartOptions
-from ..analyses.shared.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
+from ..analyses.shared.record import (
+    describe_command,
+    describe_corpus,
+    describe_model,
+    describe_reading,
+    fit_warnings,
+    warnings_of,
+)
 from ..corpora_loaders import Corpus
 from ..corpora_loaders.describing import amount
 from ..corpora_loaders.errors import CorpusError
@@ -155,7 +162,13 @@ def _describe_inputs(
         "corpus": describe_corpus(corpus),
         "sentences": reading,
         **({"text_fit": log.fit.record()} if log.fit.words else {}),
-        "warnings": [*model.warnings, *warnings_of(reading), *prepared.warnings, *warnings_of_passes],
+        "warnings": [
+            *fit_warnings(log.fit),
+            *model.warnings,
+            *warnings_of(reading),
+            *prepared.warnings,
+            *warnings_of_passes,
+        ],
     }
 
 

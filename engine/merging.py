@@ -13,7 +13,7 @@ from typing import Any
 from ..analyses.contract import OptionError
 from ..analyses.option_groups import names_in
 from ..analyses.shared.merged_facts import MergeError, merged_facts
-from ..analyses.shared.record import warnings_of
+from ..analyses.shared.record import fit_warnings, warnings_of
 from ..analyses.shared.stored_metrics import StoredMetrics
 from ..extractors.tokens.text_fit import TextFit
 from ..reports.help.options import flag
@@ -188,10 +188,11 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
     readings = [record["sentences"] for record in records]
     all_read = {name: _total([reading[name] for reading in readings]) for name in readings[0]}
     # Warnings about what was read are made anew of all that was read. The others stay, each once.
-    of_reading = [warning for reading in readings for warning in warnings_of(reading)]
-    kept = dict.fromkeys(warning for record in records for warning in record["warnings"] if warning not in of_reading)
     fits = [TextFit.recorded(record["text_fit"]) for record in records if "text_fit" in record]
-    fit = {"text_fit": sum(fits, TextFit()).record()} if len(fits) == len(records) else {}
+    of_reading = [warning for reading in readings for warning in warnings_of(reading)]
+    of_reading += [warning for fit in fits for warning in fit_warnings(fit)]
+    kept = dict.fromkeys(warning for record in records for warning in record["warnings"] if warning not in of_reading)
+    fit = sum(fits, TextFit()) if len(fits) == len(records) else TextFit()
     return {
         **{key: value for key, value in records[0].items() if key not in ("texts", "text_fit")},
         "command": f"attentionology merge {shlex.join(names)}",
@@ -210,8 +211,8 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
             **_merged_checks(corpora),
         },
         "sentences": all_read,
-        **fit,
-        "warnings": [*warnings_of(all_read), *kept],
+        **({"text_fit": fit.record()} if fit.words else {}),
+        "warnings": [*fit_warnings(fit), *warnings_of(all_read), *kept],
         "merged": [
             {"run": name, **{key: record[key] for key in _OF_EACH_RUN if key in record}}
             for name, record in zip(names, records, strict=True)

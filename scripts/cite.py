@@ -28,9 +28,13 @@ class Cite:
 
     def run(self, command: str = "") -> int:
         """Print the citation and return the exit status."""
-        from ..engine.citing import cite_run
+        from ..engine.citing import cite_run, warning_of
+        from ..reports.streams import complain
+        from ..storage.paths import read_record
 
         citation = cite_run(self.run_folder)
+        if warning := warning_of(read_record(self.run_folder) or {}):
+            complain(f"Warning: {warning}", 0)
         if self.json:
             say_json(json.dumps(citation._asdict(), ensure_ascii=False) + "\n")
         else:

@@ -72,6 +72,7 @@ class Doctor:
             checks.append(check)
             if not self.json:
                 mark = {True: "ok  ", False: "FAIL", None: "    "}[check.passed]
+                mark = "WARN" if examination and examination.warns_in(check) else mark
                 say(f"{mark} {check.name}: {check.found}")
         decisive = examination.verdicts() if examination else checks
         healthy = all(check.passed is not False for check in decisive)
@@ -84,6 +85,8 @@ class Doctor:
             say_json(to_json({**record, **verdicts, "checks": list(map(asdict, checks))}))
         elif healthy:
             found = "no verdict is bad" if examination else "no result differs from the known ones"
+            if examination and examination.text.warning:
+                found = f"the maps can be trusted, but not on this text. Warning: {examination.text.warning[:-1]}"
             say("", f"{name}: {found}.")
         elif examination:
             advice = "do not trust the attention maps of this model on this text; the lines marked FAIL say why."

@@ -18,7 +18,7 @@ from rich.console import Group, RenderableType
 from ..analyses.comparison.section import comparison_tables
 from ..analyses.shared.input_options import OutputOptions
 from ..analyses.shared.part_options import PartOptions
-from ..analyses.shared.record import closing_lines
+from ..analyses.shared.record import closing_lines, fit_warnings
 from ..engine.estimate import estimate_run
 from ..engine.execution import check_written, count_share, execute
 from ..engine.preparing import Job
@@ -56,12 +56,12 @@ def run_job(
         nonlocal printed
         if not output.json:
             with suppress(Exception):  # they are printed again at the end, so errors come when the results are written
-                print_results({}, tables_of(run), (), as_json=False)
+                print_results({}, [*warnings_first(run), *tables_of(run)], (), as_json=False)
                 printed = True
 
     counting = functools.partial(execute, part_options=long_run, show=show)
     run = run_of(counting, job, default, output, command, **long_run.described())
-    print_run(run, out, () if printed else tables_of(run), as_json=output.json)
+    print_run(run, out, () if printed else [*warnings_first(run), *tables_of(run)], as_json=output.json)
     return True
 
 
@@ -87,6 +87,17 @@ def print_run(run: Run, out: Path, tables: Sequence[Show], *, as_json: bool) -> 
     summary = {name: table for section in run.sections for name, table in section.summary.items()}
     value = {"out": str(out), "run": dict(run.record), **summary}
     print_results(value, tables, closing_lines(dict(run.record), out), as_json=as_json)
+
+
+def warnings_first(run: Run) -> list[Show]:
+    """Return the warnings that stand above all tables: those about a text whose words go to pieces."""
+    fits = [part.log.fit for part in run.parts[:1]]
+    return [functools.partial(_bold, f"Warning: {warning}") for fit in fits for warning in fit_warnings(fit)]
+
+
+def _bold(text: str, width: int) -> RenderableType:
+    """Return a text in bold, which the terminal wraps at its width."""
+    return Text(text, "bold")
 
 
 def tables_of(run: Run) -> list[Show]:

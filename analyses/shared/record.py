@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ...extractors import ExtractionLog, MapMaker
     from ...extractors.model.files import LoadedFiles
     from ...extractors.model.loaded_model import LoadedModel
+    from ...extractors.tokens.text_fit import TextFit
     from ...reports.progress import Stages
 
 _MANY_UNKNOWN = 0.05
@@ -119,6 +120,11 @@ def closing_lines(run: dict[str, Any], out: Path) -> list[str]:
         f"Report: {out / 'report.html'}",
         f"Tables: {out / 'tables'}",
     ]
+
+
+def fit_warnings(fit: TextFit) -> list[str]:
+    """Return the warning about a text whose words go to pieces; none for a text that the model can read."""
+    return [fit.warning] if fit.warning else []
 
 
 def warnings_of(reading: dict[str, Any]) -> list[str]:

@@ -21,7 +21,7 @@ from .tables import Cell
 
 
 def in_terminal(survey: Survey, width: int) -> RenderableType:
-    """Return the matrix of one relation, models and maps as rows, and below it what a reader has to know."""
+    """Return the warnings, the matrix of one relation, with models and maps as rows, and what a reader has to know."""
     lines = [f"Survey of {grid_size(survey.models, survey.treebanks, survey.maps)}.", *_differences_in_words(survey)]
     if survey.left_out_heads:
         roots = sum(left_out["roots"] for left_out in survey.left_out_heads)
@@ -31,13 +31,13 @@ def in_terminal(survey: Survey, width: int) -> RenderableType:
             f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes."
         )
     lines += transfer_findings(survey.choosers)
-    lines += [f"Warning: {warning}" for warning in survey.warnings]
     for result, failure in survey.failures:
         kind = f" ({failure.kind})" if failure.kind else ""
         lines.append(f"Failed: {result.cell.model} on {result.cell.treebank}{kind}: {failure.reason}")
     matrix, fit = accuracies_table(MatrixMaker(survey), survey.relation), fit_table(survey)
     tables = [matrix, fit] if fit.rows else [matrix]
-    return Group(*(part for table in tables for part in (table.terminal(width), "")), *map(as_line, lines))
+    warnings = [as_line(f"Warning: {warning}") for warning in survey.warnings]
+    return Group(*warnings, *(part for table in tables for part in (table.terminal(width), "")), *map(as_line, lines))
 
 
 def accuracies_table(maker: MatrixMaker, relation: str) -> ShownTable:

@@ -34,6 +34,8 @@ T = TypeVar("T")
 
 SAMPLE = 12
 """How many sentences the model reads, drawn at random with a fixed seed."""
+_OF_TEXT = ("words and pieces", "text")
+"""The names of the checks that say whether the model fits the text."""
 GROSS_ERROR = 0.01
 """The relative error of float32 from which on maps are wrong, whatever is decided on them."""
 
@@ -65,6 +67,10 @@ class Examination:
         failed = ", ".join(f"{name!r}" for name in self.failed)
         return dict.fromkeys(self.kinds, f"the model fails the check {failed}") if failed else self.refused
 
+    def warns_in(self, check: Check) -> bool:
+        """Whether a check has not failed, but warns that the words of the text go to pieces."""
+        return check.passed is None and check.name in _OF_TEXT and bool(self.text.warning)
+
     def verdicts(self) -> list[Check]:
         """The three verdicts, after the checks: on the maps and the decisions of all kinds, and on the text."""
         obstacles = self.obstacles
@@ -80,7 +86,7 @@ class Examination:
         return [
             Check("maps", obstacles.keys().isdisjoint(self.wanted), maps),
             Check("decisions", unchanged if sound else None, decisions if sound else "none"),
-            Check("text", self.text.passed, text[self.text.fits]),
+            Check(_OF_TEXT[1], self.text.passed, text[self.text.fits]),
         ]
 
     def record(self) -> dict[str, dict[str, Any]]:
@@ -89,7 +95,7 @@ class Examination:
         return {
             "maps": {kind: {"sound": kind not in obstacles, "reason": obstacles.get(kind, "")} for kind in self.kinds},
             "decisions": {kind: asdict(precision) for kind, precision in self.precision.items()},
-            "text": self.text.record(),
+            "text": {**self.text.record(), "warning": self.text.warning},
         }
 
     def checks(self) -> Iterator[Check]:
@@ -121,7 +127,7 @@ class Examination:
             hint = "; --prepend puts a token before each input" if self.encoder.causal else ""
             yield Check("note", passed=None, found=f"{found}{hint}.")
         self.text = TextFit.of(readable)
-        yield Check("words and pieces", self.text.passed, str(self.text))
+        yield Check(_OF_TEXT[0], self.text.passed, str(self.text))
 
     def _noted(self, name: str, passed: bool | None, found: str) -> Check:
         """Note a check whose failure makes the maps of all kinds unsound."""

@@ -21,6 +21,10 @@ HARDLY_PIECES = 4.0
 """The largest number of pieces per word in a text whose language the model was made for. With more, most words are
 spelled letter by letter, as those of an alphabet are of which the vocabulary has the letters alone."""
 
+WARNED_PIECES = 3.0
+"""The largest number of pieces per word without a warning. With more, words go to pieces, between which attention then
+is rather than between words. Most multilingual models have fewer in the languages that they were made for."""
+
 _IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _VERDICTS = {
     "yes": "the vocabulary of the model fits this text",
@@ -99,6 +103,25 @@ class TextFit:
     def verdict(self) -> str:
         """What people read of `fits`."""
         return _VERDICTS[self.fits]
+
+    @property
+    def warning(self) -> str:
+        """What a reader is warned of before any number; empty if the model reads the words of the text.
+
+        A warning is given if the verdict is ``no``, or if words have more than `WARNED_PIECES` pieces.
+        """
+        if not self.words or (self.fits != "no" and self.pieces_per_word <= WARNED_PIECES):
+            return ""
+        found = {
+            f"words go to {self.pieces_per_word:.1f} pieces each": self.pieces_per_word > WARNED_PIECES,
+            f"{100 * self.shares['unknown_words']:.0f} % of the words have unknown pieces": self.unknown
+            > MOST_UNKNOWN * self.words,
+            f"{100 * self.shares['lost_characters']:.0f} % of the characters are lost": self.lost_characters
+            > MOST_UNKNOWN * self.characters,
+        }
+        reasons = ", ".join(reason for reason, is_so in found.items() if is_so)
+        verdict = self.verdict[0].upper() + self.verdict[1:]
+        return f"{verdict}: {reasons}. What the heads do here may say little about the language."
 
     @property
     def shares(self) -> dict[str, float]:

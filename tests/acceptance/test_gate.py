@@ -203,3 +203,63 @@ def test_pairs_without_a_gold_label_are_no_class_of_an_explanation(tmp_path):
     assert list(record["texts"]["train"]["classes"]) == record["model"]["classes"] == ["0", "1", "2"]
     remark = "Texts with the label -1, which means no gold label, left out: 20."
     assert remark in record["texts"]["train"]["remarks"]
+
+
+STRANGE = [
+    "\u0643\u062a\u0627\u0628\u0647\u0645",
+    "\u0627\u0644\u0645\u062f\u0631\u0633\u0629",
+    "\u064a\u0642\u0631\u0623\u0648\u0646",
+]  # of Arabic
+
+
+@pytest.fixture
+def strange(tmp_path):
+    """Sentences whose words the demo model reads letter by letter."""
+    path = tmp_path / "strange.conllu"
+    path.write_text("".join(chain(STRANGE, f"s{n}") for n in range(20)))
+    return str(path)
+
+
+def test_words_that_go_to_pieces_are_warned_of_before_any_number(strange, demo_encoder, tmp_path, capsys):
+    """In analyze, cite, doctor and survey alike, by one rule."""
+    out = tmp_path / "out"
+    given = ["--corpus", strange, "--replicates", "0", "--out", str(out)]
+    assert main(["analyze", "--analyses", "dependency", *given]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    (warning,) = (each for each in json.loads((out / "run.json").read_text())["warnings"] if "go to" in each)
+    assert warning.startswith("This model was hardly made for this language: words go to 6.3 pieces each.")
+    assert shown.index(f"Warning: {warning}") < shown.index("Best attention head per relation")
+    page = text_of(out)
+    assert page.index(f'<p class="careful">Warning: {warning}</p>') < page.index("The best head for every relation")
+    assert main(["cite", str(out)]) == 0
+    cited = capsys.readouterr()
+    assert f"Warning: {warning}" in cited.err
+    assert warning in cited.out
+    assert main(["doctor", "--corpus", strange, "--map", "weight"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines if line.startswith("WARN")] == ["WARN words and pieces", "WARN text"]
+    assert "no verdict is bad" not in lines[-1]
+    assert "not on this text. Warning: This model was hardly made" in lines[-1]
+    treebanks = [
+        "--treebanks",
+        strange,
+        "sample",
+        "--limit",
+        "5",
+        "--replicates",
+        "0",
+        "--out",
+        str(tmp_path / "survey"),
+    ]
+    assert main(["survey", *treebanks]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.index("Warning: demo on strange: This model was hardly made") < shown.index("Whether the models fit")
+    assert "demo on sample" not in shown
+
+
+def test_words_that_stay_whole_are_not_warned_of(demo_encoder, tmp_path, capsys):
+    given = ["--corpus", "sample", "--limit", "5", "--replicates", "0", "--out", str(tmp_path / "out")]
+    assert main(["analyze", "--analyses", "dependency", *given]) == 0
+    assert main(["cite", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr()
+    assert "go to" not in shown.out + shown.err + text_of(tmp_path / "out")

@@ -93,6 +93,26 @@ def test_the_rule_at_its_bounds(changes, fits, verdict):
     assert fit.summary().endswith(f"; {verdict}.")
 
 
+HARDLY, POORLY = "This model was hardly made for this language: ", "The vocabulary of the model fits this text poorly: "
+
+
+@pytest.mark.parametrize(
+    ("changes", "warned"),
+    [
+        ({}, ""),
+        ({"spelled_pieces": 240}, ""),  # three pieces per word
+        ({"spelled_pieces": 241}, f"{POORLY}words go to 3.0 pieces each, 25 % of the characters are lost. What"),
+        ({"spelled_pieces": 400, "lost_characters": 0}, f"{HARDLY}words go to 5.0 pieces each. What"),
+        ({"unknown": 11}, f"{HARDLY}11 % of the words have unknown pieces, 25 % of the characters are lost. What"),
+        ({"words": 0, "unknown": 0}, ""),  # nothing was read
+    ],
+)
+def test_a_warning_has_one_rule(changes, warned):
+    warning = replace(FITTING, **changes).warning
+    assert warning.startswith(warned)
+    assert bool(warning) == bool(warned)
+
+
 def test_the_shares_are_those_of_the_counts():
     assert FITTING.shares == {
         "pieces_per_word": 1.5, "split_words": 0.3, "unknown_words": 0.1, "unknown_pieces": 0.12,
@@ -141,6 +161,10 @@ def test_a_run_says_whether_the_model_fits_and_parts_and_merged_runs_add_up(file
     for name in names[:5]:
         assert {key: records[name]["text_fit"][key] for key in expected} == expected, name
         assert records[name]["text_fit"] == records["whole"]["text_fit"]
+    warning = TextFit.recorded(records["whole"]["text_fit"]).warning
+    for name in ("whole", "parts", "workers", "merged", "again"):
+        assert records[name]["warnings"][0] == warning, name
+        assert sum("of the words have unknown pieces" in each for each in records[name]["warnings"]) == 1
     summary = records["whole"]["text_fit"]["summary"]
     assert summary.endswith("; this model was hardly made for this language.")
     assert summary in terminal
