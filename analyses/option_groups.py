@@ -6,10 +6,34 @@ import math
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints, runtime_checkable
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    runtime_checkable,
+)
 
 from ..corpora_loaders.errors import AttentionologyError
 from ..reports.help.options import flag
+
+_KINDS: dict[Any, tuple[Any, str]] = {
+    bool: (bool, "True or False"),
+    int: (int, "a whole number"),
+    float: (int | float, "a number"),
+    str: (str, "a string"),
+    Path: (str | Path, "a path"),
+}
+"""The types of options, each with the values that it takes, and what messages call them."""
+
+_ITEMS = {str: "strings", int: "whole numbers", float: "numbers"}
 
 Options = TypeVar("Options")  # no bound: a protocol with fields cannot be checked for classes while the tests run
 
@@ -67,18 +91,71 @@ class OptionGroup(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def check(self) -> None:
-        """Raise `OptionError` if a value cannot be used. By default, that is a number outside its `Bounds`."""
+        """Raise `OptionError` if a value cannot be used: by default, one of another type, or outside its `Bounds`."""
         check_bounds(self)
 
 
 def check_bounds(options: Any) -> None:
-    """Raise `OptionError` if a field of a dataclass is a number outside its `Bounds`. None is no number."""
+    """Raise `OptionError` if a field of a dataclass has a value of another type, or a number outside its `Bounds`.
+
+    The command line makes only values of the types of the fields, and Python makes any.
+    """
     types = get_type_hints(type(options), include_extras=True)
     for field in fields(options):
-        value = getattr(options, field.name)
-        for bounds in getattr(types[field.name], "__metadata__", ()):
-            if isinstance(bounds, Bounds) and value is not None:
-                bounds.check(field.name, value)
+        check_value(field.name, getattr(options, field.name), types[field.name])
+
+
+def check_value(name: str, value: Any, annotation: Any) -> None:
+    """Raise `OptionError` if the value of an option is not what its annotation says."""
+    choices = _choices(_plain(annotation))
+    if not any(_is_of(value, choice) for choice in choices):
+        is_tuple = any(get_origin(choice) is tuple for choice in choices)
+        example = f"; write ({value!r},)" if is_tuple and isinstance(value, str | Path) else ""
+        expected = " or ".join(dict.fromkeys(_in_words(choice, value) for choice in choices))
+        raise OptionError(f"{flag(name)} must be {expected}, not {value!r:.80}{example}")
+    for bounds in getattr(annotation, "__metadata__", ()):
+        if isinstance(bounds, Bounds) and value is not None:
+            bounds.check(name, value)
+
+
+def _plain(annotation: Any) -> Any:
+    """Return a type without what is annotated to it."""
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    return annotation
+
+
+def _choices(plain: Any) -> tuple[Any, ...]:
+    """Return the types of a union, or else the only type."""
+    is_union = get_origin(plain) in (Union, UnionType)
+    return tuple(choice for each in get_args(plain) for choice in _choices(_plain(each))) if is_union else (plain,)
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Whether a value is of a type. Types that no command line has are not checked."""
+    if get_origin(kind) is tuple:  # a list will do, and so will paths in place of strings
+        items = _choices(_plain(get_args(kind)[0]))
+        return isinstance(value, tuple | list) and all(
+            isinstance(each, Path) or any(_is_of(each, item) for item in items) for each in value
+        )
+    if get_origin(kind) is Literal:  # whoever reads the option says which values there are
+        return any(isinstance(value, type(each)) for each in get_args(kind))
+    if kind in (None, type(None)):
+        return value is None
+    if kind in _KINDS:
+        return isinstance(value, _KINDS[kind][0]) and (kind is bool or not isinstance(value, bool))
+    return True
+
+
+def _in_words(kind: Any, value: Any) -> str:
+    """Return what a message calls a type that a value is not of."""
+    if get_origin(kind) is tuple:
+        return f"a tuple of {_ITEMS.get(_plain(get_args(kind)[0]), 'values')}"
+    if kind is int and not isinstance(value, int | float):
+        return "a number"
+    if kind in _KINDS:
+        return _KINDS[kind][1]
+    return "None" if kind in (None, type(None)) else "a string"
 
 
 def groups_of(command: type[Any]) -> dict[str, type[Any]]:
@@ -126,6 +203,7 @@ class OptionSet:
         for group in groups:
             if not is_dataclass(group) or isinstance(group, type):
                 raise OptionError(f"options are given as objects such as CorpusOptions(limit=3), not as {group!r}")
+            check_bounds(group)
         classes = [type(group) for group in groups]
         for class_ in classes:
             if known is not None and class_ not in known:

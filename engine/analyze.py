@@ -11,11 +11,11 @@ from typing import Any
 import pandas as pd
 
 from ..analyses.contract import AnalysisRow, OptionError, OptionGroup, OptionSet, Setting
-from ..analyses.option_groups import names_in
+from ..analyses.option_groups import check_value, names_in
 from ..analyses.registry import choose_analyses, load_analysis, registered_analyses
 from ..analyses.shared.builtin import SAMPLE, load_head
 from ..analyses.shared.input_options import ExampleOptions, LimitOptions, ModelOptions, model_or_encoder, paths_read
-from ..analyses.shared.numbers import SEEDS
+from ..analyses.shared.numbers import Seed
 from ..analyses.shared.options import FeedForwardOptions, MapOptions, map_makers
 from ..analyses.shared.part_options import PartOptions
 from ..corpora_loaders import Corpus, PlainText, Sentence, Treebank
@@ -91,7 +91,7 @@ class AnalyzeJob(Job):
         if corpus is None:
             check_analyses(files, chosen)
         self._check_that_all_are_read(chosen)
-        SEEDS.check("seed", self.seed)
+        check_value("seed", self.seed, Seed)
         for file in self._files_in_options():
             if not file.exists():
                 raise CorpusError("there is no such file", file=file)
