@@ -152,7 +152,7 @@ class AblationMaker:
         importance = torch.zeros(len(self.heads), dtype=torch.float64)
         if not len(comparison.word):  # nothing is predicted, so that no head matters
             return comparison.word, torch.zeros(0, len(self.heads), len(self.measures)), importance
-        effects = []
+        effects: list[Tensor] = []
         for layer, group in itertools.groupby(self.heads, key=lambda head: head[0]):
             effects += comparison.effects_without([[head] for head in group], fill, layer)
         if comparison.loss is not None:

@@ -170,8 +170,8 @@ class PredictionMaker:
         for masked in pieces_of_words:
             ids = [mask_id if piece in masked else id_ for piece, id_ in enumerate(pieces.ids)]
             tokens = [mask_token if piece in masked else token for piece, token in enumerate(pieces.tokens)]
-            word = slice(0, len(masked)), [pieces.ids[piece] for piece in masked]
-            yield _Input(replace(pieces, ids=ids, tokens=tokens), masked, [word])
+            places = slice(0, len(masked)), [pieces.ids[piece] for piece in masked]
+            yield _Input(replace(pieces, ids=ids, tokens=tokens), masked, [places])
 
     def _without(self, switch: HeadSwitch, fill: Tensor | None) -> Iterator[Tensor]:
         """Yield the logits of the model as it is, and then without each head."""
