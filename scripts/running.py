@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.text import Text
 
 from ..analyses.comparison.section import comparison_tables
 from ..analyses.shared.input_options import OutputOptions

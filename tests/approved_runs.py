@@ -26,6 +26,7 @@ import torch
 import transformers
 
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
 from attentionology.scripts.cli import main
 from tests import tiny
 from tests.acceptance.explain.explaining import texts
@@ -99,6 +100,8 @@ def save_corpora(folder: Path) -> None:
     (folder / "graph.conllu").write_text("\n".join(graph) + "\n\n", encoding="utf-8")
     (folder / "questions.tsv").write_text(GAP + "".join(map(question, range(24))), encoding="utf-8")
     (folder / "documents.conll").write_text("".join(map(document, range(14))), encoding="utf-8")
+    for path in (SAMPLE_PAIRS, SAMPLE_GOLD):
+        shutil.copy(path, folder)
     (folder / "text.txt").write_text("The cat saw a dog in the garden. It ran.\n" * 40, encoding="utf-8")
     for name, count in (("train.txt", 60), ("test.txt", 20)):
         (folder / name).write_text("\n".join(texts(count, seed=count)) + "\n", encoding="utf-8")
@@ -182,7 +185,10 @@ COMMANDS: dict[str, tuple[object, ...]] = {
         *("--ensembles", 2, "--control", "random-init:2", "--failures", "best", "--seed", 2, "--min-count", 4),
         *("--map", "weight", "norm", "--max-length", 40, "--stride", 20, "--singletons", "keep"),
     ),
-    "alignment": ("align", "--limit", 12, "--controls", 2, "--seed", 1, "--replicates", 100),
+    "alignment": (
+        *("align", "--source", "pairs.txt", "--gold", "gold.talp", "--limit", 12, "--controls", 2, "--seed", 1),
+        *("--replicates", 100),
+    ),
     "probe": (
         *("probe", "--model", "random", "--train", "first.conllu", "--test", "second.conllu", "--epochs", 2),
         *("--seeds", 2, "--tree", "--seed", 1, "--replicates", 100),
