@@ -36,6 +36,7 @@ _SAME_ARCHITECTURE = ({"roberta", "xlm-roberta", "camembert"}, {"t5", "mt5"})
 
 _QUANTIZED = re.compile(r"I8|F[468]_.*|F4")
 _WHOLE_NUMBERS = re.compile(r"[IU]\d+|BOOL")
+_COMPLEX = re.compile(r"C\d+")
 _TRAINED = re.compile(r".*weight|.*(?<!attn\.)(?<!attention\.)bias")
 """Names of weights. GPT-2 and its relatives store a mask of booleans as the ``bias`` of their attention."""
 
@@ -167,6 +168,11 @@ def _check_weights(path: Path) -> None:
         again = "download it again, with 'git lfs pull' if it is from a clone"
         raise ModelError(f"{_with_size(path)} is not a whole safetensors file ({cause(error)}); {again}") from error
     for name, kind in types.items():
+        if _COMPLEX.fullmatch(kind) and _TRAINED.fullmatch(name):  # of which transformers would read the real part
+            raise ModelError(
+                f"{str(path)!r}: {name!r} is stored as {kind}, complex numbers, of which attention is not computed here; "
+                "if the imaginary parts mean nothing, store the real parts as F32"
+            )
         if _QUANTIZED.fullmatch(kind) or (_WHOLE_NUMBERS.fullmatch(kind) and _TRAINED.fullmatch(name)):
             raise ModelError(
                 f"{str(path)!r}: {name!r} is stored as {kind}, but trained weights are no whole numbers, truth values "

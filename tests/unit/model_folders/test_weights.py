@@ -113,6 +113,14 @@ def test_what_would_be_read_otherwise_is_refused(folder, prepare: Change, says: 
         Encoder.from_pretrained(folder)
 
 
+def test_weights_that_are_complex_are_refused(folder):
+    """Only their real parts would be read, with a warning of PyTorch that nobody sees."""
+    name = "encoder.layer.0.attention.self.query.weight"
+    change_weights(folder, lambda weights: weights.update({name: weights[name] * (1 + 1j)}))
+    with pytest.raises(ModelError, match=rf"'{name}' is stored as C64, complex numbers"):
+        Encoder.from_pretrained(folder)
+
+
 @pytest.mark.parametrize("dtype", [torch.int64, torch.bool])
 @pytest.mark.parametrize("name", ["encoder.layer.0.attention.self.query.weight", "embeddings.LayerNorm.bias"])
 def test_weights_that_are_whole_numbers_are_refused(folder, name: str, dtype: torch.dtype):
