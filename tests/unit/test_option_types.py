@@ -91,8 +91,8 @@ CALLS = {
     "the seed of probe": lambda: probe("demo", seed=1.5),  # type: ignore[arg-type]
     "the seed of survey": lambda: survey("demo", "sample", seed=1.5),  # type: ignore[arg-type]
 }
-COUNTS_OF_LINKS = groups()["AlignmentOptions"]
-RUNS_OF_TESTS = next(
+COUNTS_OF_LINKS: Any = groups()["AlignmentOptions"]
+RUNS_OF_TESTS: Any = next(
     group for group in groups().values() if {"replicates", "draws"} <= {f.name for f in dataclasses.fields(group)}
 )
 
