@@ -23,6 +23,21 @@ SAME = 1e-5
 """The largest difference of attention that counts as rounding."""
 
 
+def missing_tokens(tokenizer: Any) -> list[str]:
+    """Return a warning if the tokenizer of a model that sees all words adds no special tokens, such as [CLS] and [SEP].
+
+    In a causal model, a token is put before each input where none is added (`begin_with`).
+    """
+    count = getattr(tokenizer, "num_special_tokens_to_add", None)
+    if count is None or count() > 0:
+        return []
+    return [
+        "The tokenizer adds no special tokens, such as [CLS] and [SEP], with which most such models are trained: idle "
+        "attention rests on words, and the two parts of a segment or a pair are not separated. Check the tokenizer's "
+        "post_processor (tokenizer.json)."
+    ]
+
+
 def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
     """Check that the model has an embedding for every piece of the tokenizer."""
     try:

@@ -122,10 +122,9 @@ class Examination:
         yield from self.verdicts()
 
     def _text_checks(self, readable: Sequence[tuple[Sentence, Pieces]]) -> Iterator[Check]:
-        if not any(any(pieces.special) for _, pieces in readable):
+        if self.encoder.causal and not any(any(pieces.special) for _, pieces in readable):  # others have a warning
             found = "The tokenizer adds no special tokens, so idle attention rests on words"
-            hint = "; --prepend puts a token before each input" if self.encoder.causal else ""
-            yield Check("note", passed=None, found=f"{found}{hint}.")
+            yield Check("note", passed=None, found=f"{found}; --prepend puts a token before each input.")
         self.text = TextFit.of(readable)
         yield Check(_OF_TEXT[0], self.text.passed, str(self.text))
 

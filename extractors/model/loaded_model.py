@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 from ...corpora_loaders.errors import out_of_memory
 from ...storage.writing import amount
 from ..errors import ModelError, cause
-from .conditions import Batching, conditions_of
+from .conditions import Batching, conditions_of, missing_tokens
 from .files import LoadedFiles
 from .float64_copy import float64_twin, in_float64
 from .forward_pass import parameters_key
@@ -80,7 +80,8 @@ class LoadedModel:
     @property
     def warnings(self) -> list[str]:
         """What a user should know before reading the numbers, one sentence each."""
-        return [*self.files.warnings, *conditions_of(self.held, self.batching)]
+        tokens = [] if self.causal else missing_tokens(self.tokenizer)
+        return [*self.files.warnings, *conditions_of(self.held, self.batching), *tokens]
 
     @property
     def double(self: Model) -> Model:

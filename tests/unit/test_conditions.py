@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import transformers
 
+from attentionology import CorpusOptions, CountOptions, analyze
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, ExtractionLog, ModelError, TransformerAttention, extract
 from attentionology.extractors.maps.batching import cut
+from attentionology.extractors.model.files import LoadedFiles
+from attentionology.extractors.model.loading import load_tokenizer
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 
@@ -149,3 +154,36 @@ def test_big_bird_reads_short_inputs_as_it_does_with_full_attention():
     for ours, theirs in zip(read.forward([pieces]).attentions, alone(full, pieces), strict=True):
         torch.testing.assert_close(ours[0], theirs, atol=1e-6, rtol=0)
     assert encoder("big_bird, full").warnings == []
+
+
+def without_special_tokens(folder: Path) -> str:
+    """A saved model whose tokenizer puts nothing around a text, although it has the tokens."""
+    path = tiny.saved(folder, max_position_embeddings=200)
+    file = folder / "tokenizer.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "post_processor": None}))
+    return path
+
+
+def lacking(warnings) -> list[str]:
+    return [warning for warning in warnings if "adds no special tokens, such as [CLS] and [SEP]" in warning]
+
+
+def test_a_tokenizer_without_special_tokens_is_warned_of_where_all_words_are_seen(tmp_path):
+    """Every position is a word then, and every analysis says so; decoders begin with a token, or need none."""
+    encoder = Encoder.from_pretrained(without_special_tokens(tmp_path))
+    assert len(lacking(encoder.warnings)) == 1
+    (batch,) = extract(encoder, [Sentence("s", ("the", "garden", "began"))], level="word")
+    assert batch.special.tolist() == [[False] * 3]
+    options = [CountOptions(replicates=0), CorpusOptions(limit=6)]
+    run = analyze(encoder, "sample", analyses=["dependency", "surface", "norms"], options=options)
+    assert len(lacking(run.record["warnings"])) == 1
+    for plain in (tiny.encoder("bert"), tiny.encoder("gpt2"), tiny.encoder("roberta")):
+        assert lacking(plain.warnings) == []
+
+
+def test_a_classifier_without_special_tokens_is_warned_of(tmp_path):
+    tokenizer = load_tokenizer(LoadedFiles(folder=Path(without_special_tokens(tmp_path))))
+    classifier = TransformerAttention(tiny.classifier("bert", max_position_embeddings=200), tokenizer)
+    assert len(lacking(classifier.warnings)) == 1
+    _, mask = classifier.attention(classifier.encode([("the", "garden"), ("began",)]))
+    assert mask.sum(1).tolist() == [2, 1]  # all of them are words
