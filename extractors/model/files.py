@@ -170,8 +170,8 @@ def _check_weights(path: Path) -> None:
     for name, kind in types.items():
         if _COMPLEX.fullmatch(kind) and _TRAINED.fullmatch(name):  # of which transformers would read the real part
             raise ModelError(
-                f"{str(path)!r}: {name!r} is stored as {kind}, complex numbers, from which attention is not computed "
-                "here; if the imaginary parts mean nothing, store the real parts as F32"
+                f"{str(path)!r}: {name!r} is stored as {kind}, complex numbers, from which attention is not "
+                "computed here; if the imaginary parts mean nothing, store the real parts as F32"
             )
         if _QUANTIZED.fullmatch(kind) or (_WHOLE_NUMBERS.fullmatch(kind) and _TRAINED.fullmatch(name)):
             raise ModelError(
