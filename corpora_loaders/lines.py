@@ -165,3 +165,14 @@ def file_sha256(path: str | Path) -> str:
     """Return the hexadecimal SHA-256 of the bytes on disk; for a file in a zip file, that of the zip file."""
     with archive_of(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def content_sha256(path: str | Path) -> str:
+    """Return the hexadecimal SHA-256 of what a file holds, decompressed if it is compressed."""
+    if not _compression(archive_of(path)):
+        return file_sha256(path)
+    with _opened(Path(path)) as stream:
+        digest = hashlib.sha256()
+        while block := stream.read(2**20):
+            digest.update(block)
+        return digest.hexdigest()

@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar, overload
 
 from .describing import amount
 from .errors import CorpusError, unreadable
-from .lines import archive_of, file_sha256
+from .lines import archive_of, content_sha256, file_sha256
 from .releases import corpus_path
 from .tally import CorpusFile, Tally
 
@@ -235,7 +235,7 @@ def read_files(
     files: list[ReadFile[Item]] = []
     records: list[CorpusFile] = []
     held: list[Item] = []
-    path_of: dict[str, str | Path] = {}  # by the digest of the file
+    path_of: dict[str, str | Path] = {}  # by the digest of what the file holds
     for path in resolved:
         left = None if limit is None else limit - sum(file.n_items for file in files)
         if left == 0:
@@ -248,10 +248,11 @@ def read_files(
                 held.clear()
             file.note(place, tally.sentences - sentences_before)
         sha256 = file_sha256(path)
-        if sha256 in path_of:
-            message = f"this is the same file as {path_of[sha256]}; its content would count twice"
+        content = content_sha256(path) if len(resolved) > 1 else sha256  # a compressed copy is the same file, too
+        if content in path_of:
+            message = f"this is the same file as {path_of[content]}; its content would count twice"
             raise CorpusError(message, file=path)
-        path_of[sha256] = path
+        path_of[content] = path
         if not file.n_items:
             raise CorpusError(f"the file contains no {contents}", file=path)
         records.append(tally.end_file(path, sha256))

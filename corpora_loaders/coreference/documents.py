@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +28,7 @@ HELD_IN_DOCUMENTS = 4 * HELD
 """The largest number of sentences of documents that are held: more than of a treebank, because documents take longer to
 read, and all of a document must be read even if the model reads only its first window."""
 
+_NUMBER = re.compile(r"(#[0-9]+)+\Z")  # that is appended to an id that has occurred before
 
 _COUNTED = (
     *("mentions", "entities", "entities_mentioned_again", "singletons"),
@@ -50,10 +53,16 @@ class DocumentFacts:
     anaphors: int = 0  # mentions to resolve; those of a question count if a candidate is right
     anaphors_without_words: int = 0
     unanswered: int = 0  # questions without a right candidate
+    repeated: int = 0  # documents that have the id, but for an appended number, and the words of an earlier one
+    digests: set[bytes] = field(default_factory=set, repr=False)  # of ids and words
 
     def add(self, document: Document) -> None:
         """Count a document."""
         mentions, counts = document.mentions, self.counts
+        id_and_words = repr((_NUMBER.sub("", document.id), document.words))
+        digest = hashlib.blake2b(id_and_words.encode(errors="surrogatepass"), digest_size=16).digest()
+        self.repeated += digest in self.digests
+        self.digests.add(digest)
         counts["mentions"] += len(mentions)
         for chain in document.chains.values():
             counts["entities"] += 1
@@ -131,6 +140,7 @@ class Documents(Corpus):
             "split_antecedents": self.account.split_antecedents,
             "bridges": self.account.bridges,
             "renamed_documents": self.renamed,
+            **({"repeated_documents": self.facts.repeated} if self.facts.repeated else {}),
         }
 
     def remarks(self) -> list[str]:
@@ -164,8 +174,9 @@ class Documents(Corpus):
             "split_antecedents": "Mentions with split antecedents, a link that is not used: {}.",
             "bridges": "Bridging links, not used: {}.",
             "renamed_documents": "Document ids that occurred before, to which a number was appended: {}.",
+            "repeated_documents": "Documents with the id and the words of an earlier one, which count once more: {}.",
         }
-        return remarks + [text.format(f"{counts[name]:,}") for name, text in remark_of.items() if counts[name]]
+        return remarks + [text.format(f"{counts[name]:,}") for name, text in remark_of.items() if counts.get(name)]
 
 
 def load_documents(

@@ -1,7 +1,9 @@
 """Treebanks of one or several files, and the sample, which is read here line by line and by hand."""
 
+import bz2
 import gzip
 import hashlib
+import lzma
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from attentionology.corpora_loaders import CorpusError, Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.scripts.cli import main
-from tests.corpora import sample_blocks, word
+from tests.corpora import sample_blocks, word, zipped
 
 
 def sentence(*words, name=None, comments=()):
@@ -284,3 +286,15 @@ def test_a_file_of_mistakes_alone_is_refused_even_so(write):
 def test_what_is_no_mistake_of_a_sentence_is_an_error_even_so(write):
     with pytest.raises(CorpusError, match="not UTF-8"):
         load_treebank(write(CATS.encode() + b"\xff\n"), lenient=True)
+
+
+@pytest.mark.parametrize(
+    "pack", [gzip.compress, bz2.compress, lzma.compress, lambda text: zipped(("a", text.decode()))]
+)
+def test_a_compressed_copy_is_the_same_file(write, pack):
+    """Its bytes are others, but its content would count twice."""
+    plain, packed = write(CATS, "a.conllu"), write(pack(CATS.encode()), "b.conllu")
+    with pytest.raises(CorpusError, match=r"b\.conllu: this is the same file as .*a\.conllu") as caught:
+        load_treebank([plain, packed])
+    assert caught.value.file == packed
+    assert len(load_treebank([plain, write(pack(DOGS.encode()), "c.conllu")])) == 2

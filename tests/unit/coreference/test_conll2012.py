@@ -223,7 +223,11 @@ def test_twice_the_same_document_gets_a_number(load):
     corpus = load(once + once)
     assert [document.id for document in corpus.documents] == ["x", "x#2"]
     assert [(s.id, s.document) for s in corpus] == [("x:1", "x"), ("x:1#2", "x#2")]
-    assert corpus.counts()["renamed_documents"] == 1
+    assert corpus.counts()["renamed_documents"] == corpus.counts()["repeated_documents"] == 1
+    assert "Documents with the id and the words of an earlier one, which count once more: 1." in corpus.remarks()
+    other = load(once + once.replace("\ta\t", "\tb\t").replace("a (1)", "b (1)"))
+    assert other.counts()["renamed_documents"] == 1
+    assert "repeated_documents" not in other.counts()
 
 
 def test_limit_counts_documents(load):
