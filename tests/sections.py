@@ -167,7 +167,7 @@ ALIGNMENT: dict[str, Any] = {
     "example": {"id": "p1", "layer": 3},
     "chosen": {"layer": 5, "setting": "AWO", "measure": "norm", "reason": "REASON"},
 }
-ABLATION = {"has_relations": True, "conclusion": "CONCLUSION.", "pruning_total": 1500}
+ABLATION = {"has_relations": True, "conclusion": "CONCLUSION.", "too_few": "TOO FEW WORDS", "pruning_total": 1500}
 CLUSTERS = {
     "rows": 1500,
     "has_relations": True,
@@ -370,6 +370,7 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         ABLATION,
         (
             "First. Second. CONCLUSION. Does the head that finds a relation matter for its words? [ablation_relations]",
+            "[ablation_relations] Gray rows have TOO FEW WORDS. They are not tested.",
             "matter most [ablation_heads] [figure ablation_heads]",
             "at once [figure ablation_pruning]",
             "on 1,500 words or masked pieces",

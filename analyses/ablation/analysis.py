@@ -139,7 +139,7 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
         predictions_of_runs = [rows for key, rows in rows_by_sentences.items() if key.startswith(PREDICTED)]
         curves = pruning_table(curves_of_runs[0], len(facts.heads)) if len(curves_of_runs) == 1 else None
         predictions = tuple(Predicted(**row) for rows in predictions_of_runs for row in rows)
-        return AblationResults(tables, curves, facts.notes, predictions)
+        return AblationResults(tables, curves, facts.notes, predictions, min_count)
 
     def section(self, results: AblationResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
@@ -159,7 +159,7 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
 
     def record(self, options: OptionSet, counted: Counted[AblationFacts], results: AblationResults) -> dict[str, Any]:
         """Return the notes."""
-        return {"ablation": {"notes": list(results.notes)}}
+        return {"ablation": {"notes": list(results.remarks)}}
 
 
 def _of_predictions(setting: Setting, maker: AblationMaker) -> tuple[AblationMaker | None, str]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from jaxtyping import Float, Int
+from scipy.special import stdtrit
 from torch import Tensor
 
 from ...corpora_loaders import Sentence, coarse_relation
 from ...corpora_loaders.coreference.types import UPOS
-from ..shared.best_head import STANDARD_ERRORS
 from ..shared.exact_sums import ExactMetric, added, floating
 from .effects import EffectBatch
 
@@ -35,6 +35,7 @@ class Effects(NamedTuple):
     difference_low: Values
     difference_high: Values
     items: npt.NDArray[np.int64]  # the number of words, or of predictions, of each group, shape (groups,)
+    sentences: npt.NDArray[np.int64]  # in how many sentences these are, shape (groups,)
 
 
 class HeadEffects(ExactMetric):
@@ -45,6 +46,9 @@ class HeadEffects(ExactMetric):
     # the sum over the words of a sentence and n their number.
     sums: Int[Tensor, "groups heads measures 2 3"]
     items: Int[Tensor, "groups 3"]  # the sums over sentences of n, of n², and of 1
+    # The sums over sentences of the products of x of two heads, over all words, and the number of these sentences.
+    pairs: Int[Tensor, "measures heads heads"]
+    paired: Int[Tensor, ""]
     importance: Int[Tensor, " heads"]
     inputs: Int[Tensor, ""]
 
@@ -65,6 +69,8 @@ class HeadEffects(ExactMetric):
         groups, heads_off = len(self.groups), len(self.heads)
         self.add_state("sums", torch.zeros(groups, heads_off, len(self.measures), 2, 3, dtype=torch.int64), "sum")
         self.add_state("items", torch.zeros(groups, 3, dtype=torch.int64), "sum")
+        self.add_state("pairs", torch.zeros(len(self.measures), heads_off, heads_off, dtype=torch.int64), "sum")
+        self.add_state("paired", torch.zeros((), dtype=torch.int64), "sum")
         self.add_state("importance", torch.zeros(heads_off, dtype=torch.int64), "sum")
         self.add_state("inputs", torch.zeros((), dtype=torch.int64), "sum")
 
@@ -80,6 +86,10 @@ class HeadEffects(ExactMetric):
                 # A mean over words is the ratio of the sums of x and n. Its variance needs their squares and products.
                 self.sums[group] = added(self.sums[group], torch.stack([x, x * x, x * n], dim=-1)[None])
                 self.items[group] += torch.tensor([n, n * n, 1])
+                if group == self._index[EVERY]:
+                    by_measure = total.T  # (measures, heads)
+                    self.pairs = added(self.pairs, (by_measure[:, :, None] * by_measure[:, None])[None])
+                    self.paired += 1
         if batch.importance is not None:
             self.importance = added(self.importance, batch.importance)
             self.inputs += len(batch.sentences)
@@ -113,27 +123,59 @@ class HeadEffects(ExactMetric):
         with_these_groups.reset()
         indices = [self._index[group] for group in other.groups]
         with_these_groups.sums[indices], with_these_groups.items[indices] = other.sums, other.items
-        with_these_groups.importance, with_these_groups.inputs = other.importance, other.inputs
+        for name in ("pairs", "paired", "importance", "inputs"):
+            setattr(with_these_groups, name, getattr(other, name))
         self.merge_state(with_these_groups)
+
+    def read_older(self, states: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return states without products of pairs, which versions up to 0.3 did not count, with sums of none."""
+        return {"pairs": self.pairs, "paired": self.paired, **states}
 
     def compute(self) -> Effects:
         """Return the mean effects and their intervals."""
-        # The last dimension of what follows is effect and difference, and before it are groups, heads and measures.
-        x, squares, products = np.moveaxis(floating(self.sums).numpy(), -1, 0)
-        items = self.items.numpy().astype(np.float64)
-        n, n_squares, sentences = items.T[:, :, None, None, None]  # each of them (groups, 1, 1, 1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = x / n
-            # The linearized variance of the ratio of two totals over sentences (Cochran 1977, section 6.4).
-            spread = squares - 2 * mean * products + mean * mean * n_squares
-            error = np.sqrt(np.maximum(spread, 0) * sentences / (sentences - 1)) / n
-        error[~np.isfinite(error)] = np.nan
-        mean[:, ~self._others.any(1).numpy(), :, 1] = np.nan  # differences of heads that are alone in their layer
-        low, high = mean - STANDARD_ERRORS * error, mean + STANDARD_ERRORS * error
-        return Effects(
-            mean[..., 0], low[..., 0], high[..., 0], mean[..., 1], low[..., 1], high[..., 1], self.items[:, 0].numpy()
+        # The last dimension is effect and difference, and before it are groups, heads and measures.
+        sums = np.moveaxis(floating(self.sums).numpy(), -1, 0)
+        items = self.items.numpy()[..., None, None, None]
+        mean, low, high = _means(*sums, *np.moveaxis(items, 1, 0))
+        for values in (mean, low, high):  # differences of heads that are alone in their layer
+            values[:, ~self._others.any(1).numpy(), :, 1] = np.nan
+        own = mean[..., 0], low[..., 0], high[..., 0]
+        differences = mean[..., 1], low[..., 1], high[..., 1]
+        return Effects(*own, *differences, self.items[:, 0].numpy(), self.items[:, 2].numpy())
+
+    def leads(self, head: int, measure: int) -> tuple[Values, Values, Values]:
+        """Return by how much the effect of a head on all words is larger than that of each head, with the intervals.
+
+        The intervals are those of differences within sentences, and NaN if not all sentences have products of pairs.
+        """
+        every = self._index[EVERY]
+        x, squares, products = floating(self.sums[every, :, measure, 0]).numpy().T  # each of them (heads,)
+        both = floating(self.pairs[measure, head]).numpy()
+        lead, low, high = _means(
+            x[head] - x, squares[head] + squares - 2 * both, products[head] - products, *self.items[every].numpy()
         )
+        are_paired = int(self.paired) == int(self.items[every, 2])
+        return (lead, low, high) if are_paired else (lead, np.full_like(lead, np.nan), np.full_like(lead, np.nan))
 
     def mean_importance(self) -> Values | None:
         """Return the mean over sentences of |z · ∂L/∂z| of each head; None if nothing was predicted."""
         return floating(self.importance).numpy() / int(self.inputs) if int(self.inputs) else None
+
+
+def _means(
+    x: Values, squares: Values, products: Values, n: Any, n_squares: Any, sentences: Any
+) -> tuple[Values, Values, Values]:
+    """Return means over words or predictions with their 95 % intervals, which are NaN for a single sentence.
+
+    The arguments are sums over sentences: of x, x² and x · n, where x is the sum over the words of a sentence and n
+    their number, and of n, n² and 1.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = x / n
+        # The linearized variance of the ratio of two totals over sentences (Cochran 1977, section 6.4).
+        spread = squares - 2 * mean * products + mean * mean * n_squares
+        error = np.sqrt(np.maximum(spread, 0) * sentences / (sentences - 1)) / n
+    error[~np.isfinite(error)] = np.nan
+    # With few sentences, the standard error is itself uncertain, as Student's t takes into account.
+    margin = stdtrit(np.maximum(sentences - 1, 1), 0.975) * error
+    return mean, mean - margin, mean + margin

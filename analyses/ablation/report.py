@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,8 +25,8 @@ from ..comparison.differences import is_significant
 from ..contract import Titles
 from ..shared.explored import address, head_measures
 from ..shared.previews import Previewed
-from .columns import ABLATION, DIGITS, EFFECTS, RELATIONS, effect_bounds
-from .tables import AblationTables
+from .columns import ABLATION, DIGITS, EFFECTS, FEWEST_SENTENCES, RELATIONS, effect_bounds
+from .tables import AblationTables, is_enough
 
 _LABELS = {
     "cosine": "1 − cosine of final vectors",
@@ -88,17 +89,37 @@ class AblationResults(Previewed):
             ``effect``; None in merged runs and if it was not asked for.
         notes: sentences about what a head that is off gives, and what was not measured.
         predictions: what the model predicts in some sentences of the sample, with all of its heads and without a few.
+        min_count: relations with fewer words or masked pieces are gray and are not tested.
     """
 
     tables: AblationTables
     pruning: pd.DataFrame | None = None
     notes: tuple[str, ...] = ()
     predictions: tuple[Predicted, ...] = ()
+    min_count: int = 50
 
     @property
     def effect(self) -> str:
         """The effect that is shown first: that on predictions if there is one, else that on final vectors."""
         return "loss" if "loss" in self.tables.heads else "cosine"
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The row of this effect in ``tables.summary``."""
+        (row,) = [row for row in rows_of(self.tables.summary) if row["effect"] == self.effect]
+        return row
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The notes, and a warning if the effects were measured in too few sentences."""
+        n = self.summary["sentences"]
+        if n >= FEWEST_SENTENCES:
+            return self.notes
+        warning = (
+            f"The effects were measured in {amount(n, 'sentences')}. With fewer than {FEWEST_SENTENCES}, intervals are "
+            "too narrow if effects are skewed, so nothing is concluded from them."
+        )
+        return (*self.notes, warning)
 
 
 def ablation_section(results: AblationResults, titles: Titles | None = None) -> Section:
@@ -120,9 +141,10 @@ def ablation_section(results: AblationResults, titles: Titles | None = None) -> 
         title=f"Which attention heads of {titles.model} matter" if titles.model else "Which attention heads matter",
         template=Path(__file__).with_name("section.html.j2"),
         context={
-            "notes": results.notes,
+            "notes": results.remarks,
             "conclusion": conclusion(results),
             "has_relations": has_relations,
+            "too_few": _too_few(results),
             "pruning_total": pruning_total,
         },
         shown=(*([relations_table(results)] if has_relations else []), heads_table(results)),
@@ -143,10 +165,24 @@ def shown_table(results: AblationResults) -> ShownTable:
 
 def relations_table(results: AblationResults) -> ShownTable:
     """Return whether the head that finds a relation matters for its words."""
-    rows = [row for row in rows_of(results.tables.relations) if row["effect"] == results.effect]
+    rows = [
+        {**row, "is_frequent": is_enough(row, results.min_count)}
+        for row in rows_of(results.tables.relations)
+        if row["effect"] == results.effect
+    ]
     columns = [column for column in RELATIONS.columns if column.heading != "effect"]
     title = f"Does the head that finds a relation matter for its words? ({EFFECTS[results.effect]}; accuracy in %)"
-    return ShownTable("ablation_relations", title, columns, rows, notes=(conclusion(results), *results.notes))
+    few = () if all(row["is_frequent"] for row in rows) else (f"n in parentheses: {_too_few(results)}.",)
+    notes = tuple(filter(None, (conclusion(results), *few, *results.remarks)))
+    return ShownTable(
+        "ablation_relations", title, columns, rows, notes, lambda row: "" if row["is_frequent"] else "rare"
+    )
+
+
+def _too_few(results: AblationResults) -> str:
+    """Say from what nothing is concluded about a relation."""
+    words = "masked pieces or predicted words" if results.effect == "loss" else "words"
+    return f"fewer than {results.min_count:,} {words}, or fewer than {FEWEST_SENTENCES} sentences with them"
 
 
 def heads_table(results: AblationResults) -> ShownTable:
@@ -160,20 +196,49 @@ def heads_table(results: AblationResults) -> ShownTable:
         *([TableColumn("importance", "number", "", "importance", digits=4)] if "importance" in heads else []),
     ]
     top = heads.sort_values(effect, ascending=False, kind="stable").head(10)
-    return ShownTable("ablation_heads", "The heads that matter most", columns, rows_of(top), notes=results.notes)
+    return ShownTable("ablation_heads", "The heads that matter most", columns, rows_of(top), notes=results.remarks)
 
 
 def conclusion(results: AblationResults) -> str:
     """Say whether heads that find relations matter more than the others of their layers, over all relations."""
-    (row,) = [row for row in rows_of(results.tables.summary) if row["effect"] == results.effect]
-    if not row["relations"]:
+    row = results.summary
+    if not len(results.tables.relations):
         return ""
+    more = f"a larger effect on their words ({EFFECTS[results.effect]}) than other heads of their layers"
+    if not row["relations"]:
+        return (
+            f"It was not tested whether heads that find relations have {more}: all relations have {_too_few(results)}."
+        )
     heads = "Heads" if is_significant(row["p"]) else "It was not shown that heads"
     return (
-        f"{heads} that find relations have a larger effect on their words ({EFFECTS[results.effect]}) than other heads "
-        f"of their layers: above their mean for {row['above']} of {amount(row['relations'], 'relations')}; mean "
-        f"relative rank {number(row['mean_rank'], 2)}, where 0.5 is chance; p = {number(row['p'], 4)}."
+        f"{heads} that find relations have {more}: above their mean for {row['above']} of "
+        f"{amount(row['relations'], 'relations')}; mean relative rank {number(row['mean_rank'], 2)}, where 0.5 is "
+        f"chance; p = {number(row['p'], 4)}."
     )
+
+
+def largest_effect(results: AblationResults) -> str:
+    """Say which head matters most, or that this was not shown; empty for a single head and for too few sentences."""
+    row, effect = results.summary, results.effect
+    if row["sentences"] < FEWEST_SENTENCES or pd.isna(row["lead"]):
+        return ""
+    of_heads = {(each["layer"], each["head"]): each for each in rows_of(results.tables.heads)}
+    top, rival = (of_heads[int(row[f"{of}layer"]), int(row[f"{of}head"])] for of in ("", "rival_"))
+    value = f"{EFFECTS[effect]} {number(top[effect], DIGITS)} {effect_bounds(effect)(top)}"
+    lead = f"{number(row['lead'], DIGITS)} {effect_bounds('lead')(row)}".strip()
+    doubts = []
+    if top[f"{effect}_low"] <= 0:
+        doubts.append("its interval contains 0")
+    # Without the paired interval, that of one head has to be above that of the other.
+    least_lead = row["lead_low"] if not pd.isna(row["lead_low"]) else top[f"{effect}_low"] - rival[f"{effect}_high"]
+    if least_lead <= 0:
+        doubts.append(f"that of {named_head(rival)} may be as large (difference {lead})")
+    if doubts:
+        return (
+            "It was not shown which head changes most when it is switched off: the largest effect is that of "
+            f"{named_head(top)} ({value}), but {', and '.join(doubts)}."
+        )
+    return f"Switching off {named_head(top)} changes most: {value}, {lead} more than {named_head(rival)}."
 
 
 def explored_ablation(results: AblationResults, *, complete: bool) -> Contribution:
@@ -191,11 +256,8 @@ def explored_ablation(results: AblationResults, *, complete: bool) -> Contributi
 
 def _findings(results: AblationResults, *, complete: bool) -> Iterator[Finding]:
     """Yield which head matters most, and whether heads that find relations matter more than others."""
-    effect = results.effect
-    measure = f"ablation/{effect}" if complete else None
-    top = max(rows_of(results.tables.heads), key=lambda row: float(row[effect]))
-    head = head_name(top["layer"], top["head"])
-    value = f"{number(top[effect], DIGITS)} {effect_bounds(effect)(top)}".strip()
-    yield Finding(f"Switching off {head} changes most: {EFFECTS[effect]} {value}.", address(head=head, measure=measure))
+    measure = f"ablation/{results.effect}" if complete else None
+    if text := largest_effect(results):
+        yield Finding(text, address(head=named_head(results.summary), measure=measure))
     if text := conclusion(results):
         yield Finding(text, address(measure=measure))

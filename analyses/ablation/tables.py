@@ -14,7 +14,7 @@ from ..comparison.differences import holm
 from ..dependency.section import DependencyResults
 from ..dependency.tables import ALL, TOTALS
 from ..shared.correlation import correlation
-from .columns import ABLATION, GROUPS, PRUNING, RELATIONS, SUMMARY
+from .columns import ABLATION, FEWEST_SENTENCES, GROUPS, PRUNING, RELATIONS, SUMMARY
 from .counting import EVERY, HeadEffects
 
 PERMUTATIONS = 9999
@@ -42,7 +42,8 @@ def ablation_tables(
     keys = ["by", "group", "layer", "head"]
     cells = frames[0].rename(columns={"items": "total"})
     for frame in frames[1:]:
-        cells = cells.merge(frame.rename(columns={"items": "predicted"}), on=keys, how="left")
+        frame = frame.rename(columns={"items": "predicted", "sentences": "predicted_sentences"})
+        cells = cells.merge(frame, on=keys, how="left")
     heads = cells[(cells["by"] == EVERY[0]) & (cells["group"] == EVERY[1])]
     importance = metrics[-1].mean_importance()  # the last metric is that of predictions, if they were measured
     if importance is not None:
@@ -50,15 +51,21 @@ def ablation_tables(
     measures = [measure for metric in metrics for measure in metric.measures]
     relations = [] if dependency is None else _relations(cells, dependency, measures, min_count)
     summary = []
-    for measure in measures:
-        rows_of_measure = [row for row in relations if row["effect"] == measure]
-        summary.append(_summary(measure, rows_of_measure, heads, dependency, seed))
+    for metric in metrics:
+        for index, measure in enumerate(metric.measures):
+            tested = [row for row in relations if row["effect"] == measure and is_enough(row, min_count)]
+            summary.append({**_summary(measure, tested, heads, dependency, seed), **_largest(metric, index)})
     return AblationTables(
         _ordered(heads, ABLATION.names),
         _ordered(cells, GROUPS.names),
         pd.DataFrame(relations, columns=RELATIONS.names),
         pd.DataFrame(summary, columns=SUMMARY.names),
     )
+
+
+def is_enough(row: Mapping[str, Any], min_count: int) -> bool:
+    """Whether so many words or masked pieces of a relation, in so many sentences, allow a conclusion."""
+    return bool(row["total"] >= min_count and row["sentences"] >= FEWEST_SENTENCES)
 
 
 def _ordered(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
@@ -80,14 +87,34 @@ def _effects_frame(metric: HeadEffects) -> pd.DataFrame:
     rows = []
     for at_group, (by, group) in enumerate(metric.groups):
         if items := effects.items[at_group]:
+            counts = {"items": items, "sentences": effects.sentences[at_group]}
             for at_head, (layer, head) in enumerate(metric.heads):
-                row = {"by": by, "group": group, "layer": layer + 1, "head": head + 1, "items": items}
+                row = {"by": by, "group": group, "layer": layer + 1, "head": head + 1, **counts}
                 for at_measure, measure in enumerate(metric.measures):
                     place = at_group, at_head, at_measure
                     row |= {f"{measure}{ending}": values[place] for ending, values in by_ending.items()}
                 rows.append(row)
     effect_columns = [f"{measure}{ending}" for measure in metric.measures for ending in by_ending]
-    return pd.DataFrame(rows, columns=["by", "group", "layer", "head", "items", *effect_columns])
+    return pd.DataFrame(rows, columns=["by", "group", "layer", "head", "items", "sentences", *effect_columns])
+
+
+def _largest(metric: HeadEffects, measure: int) -> dict[str, Any]:
+    """Return the head with the largest effect on all words, and the head that comes closest to it."""
+    effects = metric.compute()
+    values, sentences = effects.mean[0, :, measure], int(effects.sentences[0])
+    largest = int(np.argmax(values))
+    layer, head = metric.heads[largest]
+    found: dict[str, Any] = {"sentences": sentences, "layer": layer + 1, "head": head + 1}
+    lead, low, high = metric.leads(largest, measure)
+    # Where there are no paired intervals, the end of each head's own interval takes their place.
+    closeness = np.where(np.isnan(low), effects.high[0, :, measure], -low)
+    closeness[largest] = -np.inf
+    if len(values) > 1 and not np.isnan(closeness).any():
+        rival = int(np.argmax(closeness))
+        layer, head = metric.heads[rival]
+        found |= {"rival_layer": layer + 1, "rival_head": head + 1}
+        found |= {"lead": lead[rival], "lead_low": low[rival], "lead_high": high[rival]}
+    return found
 
 
 def _relations(
@@ -103,8 +130,10 @@ def _relations(
     for measure in measures:
         rows_or_none = (_compared(best, measure, of_relations, accuracy) for best in best_heads)
         compared = [row for row in rows_or_none if row]
-        for row, p in zip(compared, holm([row["p"] for row in compared]), strict=True):
+        for row in compared:
             row["everywhere"] = float(of_all_words.loc[(row["layer"], row["head"]), measure])
+        tested = [row for row in compared if is_enough(row, min_count)]
+        for row, p in zip(tested, holm([row["p"] for row in tested]), strict=True):
             row["p_holm"] = p
         rows += compared
     return rows
@@ -125,7 +154,8 @@ def _compared(
     return {
         **{name: best[name] for name in ("relation", "layer", "head", "accuracy")},
         "effect": measure,
-        "total": row["predicted"] if measure == "loss" else row["total"],
+        "total": int(row["predicted" if measure == "loss" else "total"]),
+        "sentences": int(row["predicted_sentences" if measure == "loss" else "sentences"]),
         "value": value,
         "value_low": row[f"{measure}_low"],
         "value_high": row[f"{measure}_high"],

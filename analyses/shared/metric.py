@@ -102,6 +102,10 @@ class Metric:
         for name in self._defaults:
             vars(self)[name] = _copied(states[name])
 
+    def read_older(self, states: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return stored states as this version has them, where an earlier one had other states."""
+        return states
+
     def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
         """Add what was counted in another part of the corpus.
 

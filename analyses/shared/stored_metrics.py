@@ -39,14 +39,14 @@ class MetricStates:
             metric = kind(**self.arguments)
         except TypeError as error:
             raise StateError(f"{self.metric} of this version takes other arguments: {error}") from None
-        expected = metric.metric_state
-        if expected.keys() != self.tensors.keys():
+        expected, tensors = metric.metric_state, metric.read_older(self.tensors)
+        if expected.keys() != tensors.keys():
             raise StateError(
                 f"{self.metric} of this version has the states {', '.join(expected)}, not {', '.join(self.tensors)}"
             )
         loaded: dict[str, Any] = {}
         for name, state in expected.items():
-            stored = self.tensors[name]
+            stored = tensors[name]
             if isinstance(state, Tensor) and (state.shape, state.dtype) != (stored.shape, stored.dtype):
                 raise StateError(
                     f"the state {name} of {self.metric} has the shape {tuple(stored.shape)} and the type "

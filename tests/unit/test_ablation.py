@@ -258,7 +258,9 @@ def test_what_is_shown_is_what_the_tables_say(run):
     assert figure.axes[0].get_ylim()[0] > 0, "layer 1 is on top"
     assert "ablation/cosine" in (folder / "report.html").read_text()
     tables = {schema.name: pd.read_csv(folder / "tables" / f"{schema.name}.csv") for schema in SCHEMAS}
-    numbers = [f"{name}{end}" for name in ("cosine", "l2", "value", "difference") for end in ("", "_low", "_high")]
+    numbers = [
+        f"{name}{end}" for name in ("cosine", "l2", "value", "difference", "lead") for end in ("", "_low", "_high")
+    ]
     assert_declared(
         tables, SCHEMAS, [*numbers, "others", "everywhere", "rho", "mean_rank", "rho_accuracy", "low", "high"]
     )

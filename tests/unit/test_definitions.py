@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from attentionology.analyses.ablation import tables as ablation
+from attentionology.analyses.ablation.columns import FEWEST_SENTENCES
 from attentionology.analyses.ablation.options import AblationOptions
 from attentionology.analyses.alignment import decisions, links
 from attentionology.analyses.clusters import distances, geography
@@ -110,6 +111,7 @@ PHRASES = [
     ("surface", f"and {distances.SMOOTHING} before the distances"),
     ("surface", f"masked with probability {gradient_maps.MASK_RATE}"),
     ("surface", f"the first {SurfaceOptions().gradient_sentences} inputs"),
+    ("ablation", f"Nothing is concluded from fewer than {FEWEST_SENTENCES} sentences"),
     ("ablation", f"is compared with that of {ablation.PERMUTATIONS:,} random assignments"),
     ("ablation", f"{gradient_maps.MASK_RATE:.0%} of the pieces of words are masked".replace("%", " %")),
     ("ablation", f"with `--ablate {AblationOptions().ablate}` (the default)"),

@@ -20,6 +20,7 @@ from attentionology.analyses.ablation.report import (
     explored_ablation,
     heads_figure,
     heads_table,
+    largest_effect,
     pruning_figure,
     relations_table,
     shown_table,
@@ -33,7 +34,7 @@ from attentionology.reports.drawing import BLUE, GREY
 from tests.shown_tables import cells, distinct, on_page
 
 HEADS = 12
-"""The heads of two layers, of which the last has the largest effect; without interval, it has none in brackets."""
+"""The heads of two layers, of which the last has the largest effect, and the one before it no interval."""
 
 
 def made(*names: str, rows: int = 1, **given: Any) -> pd.DataFrame:
@@ -44,15 +45,17 @@ def made(*names: str, rows: int = 1, **given: Any) -> pd.DataFrame:
 def results(loss: bool = True, relations: int = 2) -> AblationResults:
     places = {"layer": [1] * 6 + [2] * 6, "head": [*range(1, 7)] * 2}
     heads = made(*ABLATION.names, rows=HEADS, **places)
-    heads.loc[HEADS - 1, ["loss_low", "cosine_low"]] = np.nan
+    heads.loc[HEADS - 2, ["loss_low", "cosine_low"]] = np.nan
     if not loss:
         heads = heads.drop(columns=["loss", "loss_low", "loss_high", "importance"])
     effects = ["cosine", "loss"] if loss else ["cosine"]
     names = [(effect, f"relation {k}") for effect in effects for k in range(relations)]
-    whole = {"layer": 2, "head": 1, "total": 1234, "rank": 3, "heads": 6}
+    whole = {"layer": 2, "head": 1, "total": 1234, "sentences": 567, "rank": 3, "heads": 6}
     effect, relation = zip(*names, strict=True) if names else ((), ())
     found = made(*RELATIONS.names, rows=len(names), effect=effect, relation=relation, **whole)
-    summary = made(*SUMMARY.names, rows=len(effects), effect=effects, above=1, relations=relations)
+    counts = {"above": 1, "relations": relations, "sentences": 567}
+    largest = {"layer": 2, "head": 6, "rival_layer": 1, "rival_head": 2, "lead_low": 0.25}
+    summary = made(*SUMMARY.names, rows=len(effects), effect=effects, **counts, **largest)
     tables = AblationTables(heads, pd.DataFrame(), found, summary)
     pruning = made(
         *PRUNING.names, rows=4, order=["effect"] * 2 + ["random"] * 2, effect=effects[-1], total=[7, 9, 7, 9]
@@ -79,8 +82,8 @@ def test_tables_say_what_the_csv_files_say(loss: bool) -> None:
     if loss:
         columns |= {"change of final vectors, 1 − cosine": ".4f cosine", "importance": ".4f importance"}
     top = heads.sort_values(effect, ascending=False).head(10).to_dict("records")
-    assert top[0]["head"] == 6
-    assert on_page(heads_table(found))[0][label] == f"{top[0][effect]:.4f}"  # without an interval
+    assert (top[0]["head"], top[1]["head"]) == (6, 5)
+    assert on_page(heads_table(found))[1][label] == f"{top[1][effect]:.4f}"  # without an interval
     assert on_page(heads_table(found)) == cells(top, columns)
     rows = found.tables.relations.query("effect == @effect").to_dict("records")
     shown: dict[str, Any] = {
@@ -155,7 +158,7 @@ def test_curves_have_a_band_where_all_values_have_limits() -> None:
         (0.0499, 2, "Heads that find relations have a larger effect on their words (loss) than other heads of their"),
         (0.05, 2, "It was not shown that heads that find relations have a larger effect on their words (loss) than"),
         (0.0499, 1, "Heads that find relations have a larger effect on their words (loss) than other heads of their"),
-        (0.0499, 0, ""),
+        (0.0499, 0, "It was not tested whether heads that find relations have a larger effect on their words (loss)"),
     ],
 )
 def test_the_conclusion_is_about_the_effect_that_is_shown(p: float, relations: int, said: str) -> None:
@@ -166,9 +169,10 @@ def test_the_conclusion_is_about_the_effect_that_is_shown(p: float, relations: i
     text = conclusion(found)
     assert text.startswith(said)
     compared = {1: "1 relation", 2: "2 relations"}.get(relations)
+    few = "fewer than 50 masked pieces or predicted words, or fewer than 30 sentences with them"
     end = f"above their mean for 1 of {compared}; mean relative rank 0.25, where 0.5 is chance; p = {p:.4f}."
-    assert text.endswith(end if said else "")
-    assert bool(text) == bool(said)
+    assert text.endswith(end if relations else f": all relations have {few}.")
+    assert conclusion(results(relations=0)) == ""
 
 
 @pytest.mark.parametrize(
@@ -200,7 +204,7 @@ def test_the_explorer_names_the_head_with_the_largest_effect(complete: bool) -> 
     ]
     losses = found.tables.heads["loss"]
     first, second = shown.findings
-    assert first.text == f"Switching off 2-6 changes most: loss {losses.iloc[-1]:.4f}."
+    assert first.text == largest_effect(found)
     assert first.address == "#head=2-6" + ("&measure=ablation/loss" if complete else "")
     assert second.text == conclusion(found)
     assert len(explored_ablation(results(relations=0), complete=complete).findings) == 1
@@ -209,14 +213,69 @@ def test_the_explorer_names_the_head_with_the_largest_effect(complete: bool) -> 
     assert (fact.label, fact.text, fact.measure) == ("without it", f"loss: {losses.iloc[1]:.4f}", measure)
 
 
-def test_the_largest_effect_has_an_interval_of_its_own() -> None:
-    """A head may change predictions and vectors by different amounts."""
+SHOWN = "Switching off 2-6 changes most: loss 0.1231 [{low}, 0.2912], 0.0200 {lead}more than 1-2."
+NOT_SHOWN = (
+    "It was not shown which head changes most when it is switched off: the largest effect is that of 2-6 "
+    "(loss 0.1231 [{low}, 0.2912]), but "
+)
+DIFFERENCE = "that of 1-2 may be as large (difference 0.0200 [{low}, 0.0900])."
+
+
+@pytest.mark.parametrize(
+    ("low", "lead_low", "said"),
+    [
+        (0.0450, 0.0100, SHOWN.format(low="0.0450", lead="[0.0100, 0.0900] ")),
+        (0.0, 0.0100, f"{NOT_SHOWN.format(low='0.0000')}its interval contains 0."),
+        (0.0450, 0.0, NOT_SHOWN.format(low="0.0450") + DIFFERENCE.format(low="0.0000")),
+        (-0.1, -0.1, f"{NOT_SHOWN}its interval contains 0, and {DIFFERENCE}".format(low="-0.1000")),
+        (0.0450, None, NOT_SHOWN.format(low="0.0450") + "that of 1-2 may be as large (difference 0.0200)."),
+        (0.1132, None, SHOWN.format(low="0.1132", lead="")),
+    ],
+)  # fmt: skip
+def test_a_head_changes_most_if_its_interval_and_that_of_its_lead_are_above_0(
+    low: float, lead_low: float | None, said: str
+) -> None:
+    """Runs of earlier versions have no interval of the lead, so that the head must lie above that of 1-2, 0.1131."""
     found = results()
-    effects = {"loss": 0.25, "loss_low": 0.125, "loss_high": 0.5, "cosine_low": 0.01, "cosine_high": 0.02}
-    heads = found.tables.heads.assign(loss=0.0)
-    heads.loc[2, [*effects]] = [*effects.values()]
-    first, _ = explored_ablation(replace(found, tables=replace(found.tables, heads=heads)), complete=True).findings
-    assert first.text == "Switching off 1-3 changes most: loss 0.2500 [0.1250, 0.5000]."
+    heads, summary = found.tables.heads.copy(), found.tables.summary.copy()
+    heads.loc[HEADS - 1, ["loss", "loss_low", "loss_high"]] = [0.1231, low, 0.2912]
+    heads.loc[1, ["loss", "loss_low", "loss_high"]] = [0.1031, 0.0931, 0.1131]
+    bounds = [np.nan, np.nan] if lead_low is None else [lead_low, 0.09]
+    summary.loc[summary["effect"] == "loss", ["lead", "lead_low", "lead_high"]] = [0.02, *bounds]
+    assert largest_effect(replace(found, tables=replace(found.tables, heads=heads, summary=summary))) == said
+
+
+@pytest.mark.parametrize(("sentences", "lead"), [(29, 0.5), (30, 0.5), (30, np.nan)])
+def test_nothing_is_said_of_few_sentences_or_of_a_single_head(sentences: int, lead: float) -> None:
+    found = results()
+    summary = found.tables.summary.assign(sentences=sentences, lead=lead)
+    found = replace(found, tables=replace(found.tables, summary=summary))
+    findings = [finding.text for finding in explored_ablation(found, complete=True).findings]
+    assert findings[1:] == ([conclusion(found)] if sentences == 30 and lead == 0.5 else [])
+    assert findings[:1] == [largest_effect(found) or conclusion(found)]
+    warned = "The effects were measured in 29 sentences. With fewer than 30, intervals are too narrow"
+    remarks = (
+        heads_table(found).notes[-1],
+        relations_table(found).notes[-1],
+        ablation_section(found).context["notes"][-1],
+    )
+    assert [note.startswith(warned) for note in remarks] == [sentences == 29] * 3
+
+
+def test_relations_are_gray_by_what_was_measured() -> None:
+    """As many words are not as many masked pieces, and some sentences have many words of a relation."""
+    found = results(relations=3)
+    assert all(not note.startswith("n in parentheses") for note in relations_table(found).notes)
+    relations = found.tables.relations.assign(total=[9] * 3 + [49, 50, 50], sentences=[9] * 3 + [30, 29, 30])
+    table = relations_table(replace(found, tables=replace(found.tables, relations=relations)))
+    assert [table.style(row) for row in table.rows] == ["rare", "rare", ""]
+    assert [row["n"] for row in on_page(table)] == ["(49)", "(50)", "50"]
+    few = "fewer than 50 masked pieces or predicted words, or fewer than 30 sentences with them"
+    assert table.notes[1] == f"n in parentheses: {few}."
+    of_vectors = results(loss=False)
+    assert (
+        ablation_section(of_vectors).context["too_few"] == "fewer than 50 words, or fewer than 30 sentences with them"
+    )
 
 
 def test_relations_have_the_numbers_of_their_effect() -> None:
@@ -227,7 +286,9 @@ def test_relations_have_the_numbers_of_their_effect() -> None:
     all_groups = [("all", "all", 99), ("relation", "obj", 40), ("relation", "det", 30), ("relation", "iobj", 20)]
     every = made(*names, rows=24)
     cells = pd.concat(
-        every.iloc[6 * k : 6 * k + 6].assign(by=by, group=group, total=total, predicted=total - 7, **places)
+        every.iloc[6 * k : 6 * k + 6].assign(
+            by=by, group=group, total=total, predicted=total - 7, sentences=total - 1, predicted_sentences=31, **places
+        )
         for k, (by, group, total) in enumerate(all_groups)
     )
     best = [{"relation": "obj", "layer": 2, "head": 2}, {"relation": "det", "layer": 1, "head": 3}]
@@ -249,7 +310,10 @@ def test_relations_have_the_numbers_of_their_effect() -> None:
         assert shown == [own[f"{effect}{end}"] for end in ends]
         assert row["everywhere"] == by_place.loc[("all", row["layer"], row["head"]), effect]
         assert (row["rank"], row["heads"], row["accuracy"]) == (rank, 3, 0.6)
-        assert (row["p"], row["p_holm"]) == (pytest.approx(rank / 3), pytest.approx(2 / 3))  # of two relations
+        assert row["sentences"] == own["predicted_sentences" if effect == "loss" else "sentences"]
+        # There are fewer than 30 masked pieces of `det`, and fewer than 30 sentences with its words.
+        is_tested = row["relation"] == "obj"
+        assert (row["p"], row.get("p_holm")) == (pytest.approx(rank / 3), pytest.approx(2 / 3) if is_tested else None)
 
 
 def test_a_head_beats_position_with_its_whole_interval() -> None:
