@@ -232,6 +232,9 @@ def test_relations_compare_the_best_head_with_its_layer(run):
         accuracy = cells[cells["relation"] == row["relation"]].groupby(["layer", "head"])["accuracy"].max()
         expected = spearmanr(accuracy, of_words.set_index(["layer", "head"])["l2"].reindex(accuracy.index)).statistic
         assert row["rho"] == pytest.approx(expected, nan_ok=True)
+        assert row["sentences"] == sum(row["relation"] in sentence.relations for sentence in SENTENCES)
+    assert (results["ablation"].min_count, set(tables.summary["relations"])) == (5, {0})  # there are twelve sentences
+    assert "fewer than 5 words, or fewer than 30 sentences with them" in conclusion(results["ablation"])
     everywhere = groups[groups["by"] == "all"].set_index(["layer", "head"])["l2"]
     assert [everywhere[layer, head] for layer, head in zip(rows["layer"], rows["head"], strict=True)] == pytest.approx(
         rows["everywhere"].tolist()
