@@ -109,10 +109,10 @@ def check_value(name: str, value: Any, annotation: Any) -> None:
     """Raise `OptionError` if the value of an option is not what its annotation says."""
     choices = _choices(_plain(annotation))
     if not any(_is_of(value, choice) for choice in choices):
-        is_tuple = any(get_origin(choice) is tuple for choice in choices)
-        example = f"; write ({value!r},)" if is_tuple and isinstance(value, str | Path) else ""
+        if isinstance(value, str | Path) and any(get_origin(choice) is tuple for choice in choices):
+            raise OptionError(f'{flag(name)} takes several names: ("{value}",)')
         expected = " or ".join(dict.fromkeys(_in_words(choice, value) for choice in choices))
-        raise OptionError(f"{flag(name)} must be {expected}, not {value!r:.80}{example}")
+        raise OptionError(f"{flag(name)} must be {expected}, not {value!r:.80}")
     for bounds in getattr(annotation, "__metadata__", ()):
         if isinstance(bounds, Bounds) and value is not None:
             bounds.check(name, value)

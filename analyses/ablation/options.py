@@ -55,8 +55,6 @@ class AblationOptions(OptionGroup):
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
         super().check()
-        if isinstance(self.ablate_heads, str):
-            raise OptionError(f'--ablate-heads takes several names: ("{self.ablate_heads}",)')
         if wrong := next((name for name in self.ablate_heads if not _HEAD.fullmatch(str(name))), None):
             raise OptionError(f"--ablate-heads takes names such as 3-9, not {wrong!r}")
 

@@ -89,8 +89,9 @@ def members_of(relations: Sequence[str], subsets: Counts, asked: Asked | None = 
     no_punct_root = [index for index in no_punct if not is_root(relations[index])]
     totals = {ALL: by_frequency, ALL_NO_PUNCT: no_punct, ALL_NO_PUNCT_ROOT: no_punct_root}
     totals |= {name: counted_apart[name] for name in TOTALS if name in counted_apart}
-    # Where no relation means a root, none may mean punctuation. If none is known, the row would be that of all words.
-    if len(no_punct) == len(by_frequency) and any(relations[index] not in indices_of for index in by_frequency):
+    # Where no relation is called root, none may be called punct. If no punctuation is known, the row would be `all`.
+    has_roots = any(is_root(relations[index]) for index in by_frequency)
+    if len(no_punct) == len(by_frequency) and has_roots and not any(map(is_root, indices_of)):
         del totals[ALL_NO_PUNCT]
     unions = {}
     for name, union in asked.unions:

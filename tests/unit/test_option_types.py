@@ -54,7 +54,7 @@ def test_every_option_refuses_what_no_command_line_gives(group, name):
         (CountOptions(replicates=None), "--replicates must be a number, not None"),  # type: ignore[arg-type]
         (CorpusOptions(limit=2.0), "--limit must be a whole number or None, not 2.0"),  # type: ignore[arg-type]
         (CorpusOptions(lenient="no"), "--lenient must be True or False, not 'no'"),  # type: ignore[arg-type]
-        (CorpusOptions(corpus="a"), "--corpus must be a tuple of strings or None, not 'a'; write ('a',)"),  # type: ignore[arg-type]
+        (CorpusOptions(corpus="a"), '--corpus takes several names: ("a",)'),  # type: ignore[arg-type]
         (DependencyOptions(relations=(3,)), "--relations must be a tuple of strings, not (3,)"),  # type: ignore[arg-type]
         (ModelOptions(model=3), "--model must be a string, not 3"),  # type: ignore[arg-type]
         (ProbeTrainingOptions(learning_rate="x"), "--learning-rate must be a number or None, not 'x'"),  # type: ignore[arg-type]
