@@ -222,7 +222,7 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
 
 def _merged_checks(corpora: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what was checked of all corpora, and the sentences that were left out; older runs have neither."""
-    left_out = [sentence for corpus in corpora for sentence in corpus.get("left_out", ())]
+    left_out = [corpus["left_out"] for corpus in corpora if "left_out" in corpus]
     checks = [dict(corpus["checked"]) for corpus in corpora if "checked" in corpus]
     punctuation = [check.pop("punctuation") for check in checks if "punctuation" in check]
     merged: dict[str, Any] = _added(checks)
@@ -231,7 +231,7 @@ def _merged_checks(corpora: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         names = dict.fromkeys(name for each in punctuation for name in each["names"])
         n_words = sum(each["words"] for each in punctuation)
         merged["punctuation"] = {"rule": ", ".join(rules), "names": list(names), "words": n_words}
-    return {**({"checked": merged} if checks else {}), **({"left_out": left_out} if left_out else {})}
+    return {**({"checked": merged} if checks else {}), **({"left_out": _total(left_out)} if left_out else {})}
 
 
 def _merged_options(options: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

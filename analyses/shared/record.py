@@ -89,7 +89,7 @@ def describe_corpus(corpus: Corpus) -> dict[str, Any]:
     """Describe the corpus: its files, its counts and its inventory of relations."""
     counts = dict(corpus.counts())
     counts.setdefault("sentences", len(corpus))  # the inputs of a bitext have another name
-    left_out = getattr(corpus, "left_out", ())
+    left_out = getattr(corpus, "left_out", None)  # of a treebank
     return {
         "unit": corpus.unit,
         "limit_unit": corpus.limit_unit,
@@ -98,7 +98,7 @@ def describe_corpus(corpus: Corpus) -> dict[str, Any]:
         "counts": counts,
         "remarks": corpus.remarks(),
         "checked": corpus.checks(),
-        **({"left_out": [asdict(sentence) for sentence in left_out]} if left_out else {}),
+        **({} if left_out is None else {"left_out": [asdict(sentence) for sentence in left_out]}),
         "relations": dict(corpus.relations),
     }
 
