@@ -50,7 +50,6 @@ def split_words(text: str) -> tuple[str, ...]:
     return tuple(match[0] for match in _WORD.finditer(text))
 
 
-@functools.lru_cache(maxsize=2**14)
 def is_punctuation(form: str) -> bool:
     """Whether a form has characters and all of them are punctuation by their Unicode category.
 
@@ -59,4 +58,9 @@ def is_punctuation(form: str) -> bool:
         >>> is_punctuation("..."), is_punctuation("e.g.")
         (True, False)
     """
-    return bool(form) and all(unicodedata.category(character).startswith("P") for character in form)
+    return bool(form) and not form[0].isalnum() and _are_signs(form)
+
+
+@functools.lru_cache(maxsize=2**12)  # of few forms, because most words start with a letter or digit
+def _are_signs(characters: str) -> bool:
+    return all(unicodedata.category(character).startswith("P") for character in characters)
