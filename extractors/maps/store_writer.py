@@ -99,7 +99,8 @@ def store_maps(
         "max_length": max_length,
     }
     name, made_of = _store_key(encoder, sentences, {**options, "dtype": dtype})
-    folder = check_kept_folder(folder) / name
+    check_kept_folder(folder)
+    folder = Path(folder) / name  # as it was given, which is how results name it
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

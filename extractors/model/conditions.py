@@ -196,7 +196,7 @@ class ReadableModel(Protocol):
         >>> tokenizer = load_encoder("demo").tokenizer
         >>> encoder = Encoder(Uniform(len(tokenizer)), tokenizer, "uniform")
         >>> encoder
-        Encoder('uniform', uniform, 1 layers × 1 heads, torch.float32)
+        Encoder('uniform', uniform, 1 layer × 1 head, torch.float32)
         >>> next(extract(encoder, "Cats sleep.")).maps.shape
         torch.Size([1, 1, 1, 5, 5])
     """
