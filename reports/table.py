@@ -38,6 +38,7 @@ class ShownTable:
         rows: the rows, by the columns of the CSV file.
         notes: sentences below the table in a terminal.
         footnotes: sentences below the table in a terminal and in LaTeX, about some of its rows.
+        uncertain: why a value has no interval, where others in its column have one.
         style: returns the words that mark a row: ``rare``, ``total`` or ``strong``, or several, separated by spaces.
         facts: what stands in the legend for words in braces.
         wide: the least number of columns of a terminal in which intervals are shown.
@@ -62,6 +63,7 @@ class ShownTable:
     wide: int = WIDE
     css: str = ""
     footnotes: Sequence[str] = ()
+    uncertain: str = "does not vary in the text"
 
     def shown(self, *rooms: Room) -> list[TableColumn]:
         """Return the columns that are shown in one of these rooms."""
@@ -78,6 +80,16 @@ class ShownTable:
             return True
         return name in self.rows[0] and (not column.optional or any(not pd.isna(row[name]) for row in self.rows))
 
+    def _without_intervals(self) -> str:
+        """Return the heading of the first column of which only some values have an interval; empty if there is none."""
+        for column in self.shown("any", "wide"):
+            name, *bounds = column.names.split() or [""]
+            if any(bound.endswith("low") for bound in bounds):
+                have_one = {bool(column.text_beside(row)) for row in self.rows if not pd.isna(row[name])}
+                if len(have_one) > 1:
+                    return column.heading
+        return ""
+
     def terminal(self, width: int) -> Group:
         """Return the table for a terminal of ``width`` columns."""
         is_wide = width >= self.wide
@@ -86,7 +98,8 @@ class ShownTable:
         first_note, other_notes = list(self.notes[:1]), self.notes[1:]
         with_intervals = [column for column in columns if is_wide and column.beside_in == "wide"]
         if any(column.text_beside(row) for column in with_intervals for row in self.rows):
-            first_note = [" ".join([*first_note, "In square brackets: 95 % intervals."])]
+            blank = f"; a value without one {self.uncertain}" if self._without_intervals() else ""
+            first_note = [" ".join([*first_note, f"In square brackets: 95 % intervals{blank}."])]
 
         table = Table(box=box.HEAVY_HEAD if is_wide else None, padding=(0, 1) if is_wide else (0, 1, 0, 0))
         for column in columns:
@@ -126,9 +139,14 @@ class ShownTable:
     @property
     def legend(self) -> Markup:
         """The entries of a list that explains the columns."""
+        blank = self._without_intervals()
         entries = (
             # The help is text of this package, in which only the facts must be escaped.
-            Markup("<dt>{}</dt><dd>{}</dd>").format(column.heading, Markup(column.help).format_map(self.facts))  # noqa: S704
+            Markup("<dt>{}</dt><dd>{}{}</dd>").format(
+                column.heading,
+                Markup(column.help).format_map(self.facts),  # noqa: S704
+                f" A value without an interval {self.uncertain}." if column.heading == blank else "",
+            )
             for column in self.shown("any", "wide", "page")
             if column.help
         )

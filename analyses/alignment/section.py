@@ -113,4 +113,5 @@ def _baselines(results: AlignmentResults) -> ShownTable:
         for number, best in enumerate(results.controls, start=1)
     ]
     rows = [*rows_of(results.tables.baselines), *copies]
-    return ShownTable("alignment_baselines", "Baselines (%)", BASELINES.columns, rows, wide=_WIDE)
+    uncertain = "is that of random weights, which have no replicates, or does not vary in the text"
+    return ShownTable("alignment_baselines", "Baselines (%)", BASELINES.columns, rows, wide=_WIDE, uncertain=uncertain)

@@ -26,10 +26,7 @@ from .figures import best_heads_figure, heads_figure
 from .spanning_tables import SpanningTrees, shown_trees
 from .tables import TOTALS
 
-_INTERVAL = (
-    ", with a 95 % bootstrap interval over sentences (none is shown if all words are right, or all are wrong, because "
-    "resampling then cannot tell how certain the number is)"
-)
+_INTERVAL = ", with a 95 % bootstrap interval over sentences"
 
 _BOTH = Markup(" <b>both</b>: the word for which the sum of the two values is largest.")
 

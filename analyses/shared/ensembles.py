@@ -240,4 +240,5 @@ def ensemble_table(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pd.Data
 
 def shown_ensembles(table: pd.DataFrame, schema: Schema) -> ShownTable:
     """Return the table for the page and LaTeX."""
-    return ShownTable(schema.name, "Ensembles of heads (accuracy in %)", schema.columns, rows_of(table))
+    title, uncertain = "Ensembles of heads (accuracy in %)", "rests on too little text, or does not vary in it"
+    return ShownTable(schema.name, title, schema.columns, rows_of(table), uncertain=uncertain)

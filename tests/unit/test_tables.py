@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -138,10 +139,14 @@ def test_a_terminal_shows_all_notes_below_the_table(width):
 def test_brackets_are_explained_only_where_there_are_some():
     rows = [{"rate": 0.5, "rate_low": low, "rate_high": 0.75} for low in (0.75, 0.25)]
     columns = [TableColumn("rate rate_low rate_high", "share", "", "rate", beside=bounds("rate"))]
-    explained = "A note. In square brackets: 95 % intervals."
+    explained = "A note. In square brackets: 95 % intervals"
     for number, width, is_there in ((1, 150, False), (2, 150, True), (2, 50, False)):
         shown = ShownTable("t", "Title", columns, rows[:number], notes=("A note.",))
         assert (explained in printed(shown.terminal(width), width)) == is_there
+    for number, is_there in ((1, False), (2, True)):
+        some = ShownTable("t", "Title", [replace(columns[0], help="Help.")], rows[-number:])
+        assert ("intervals; a value without one does not vary" in printed(some.terminal(150), 150)) == is_there
+        assert ("Help. A value without an interval does not vary" in some.legend) == is_there
     offset = TableColumn("rate", "share", "", "rate", beside=lambda row: "(+1)", beside_in="any")
     assert "In square" not in printed(ShownTable("t", "Title", [offset], rows, notes=("A note.",)).terminal(150), 150)
     assert shown.latex().startswith("% Title\n\\begin{tabular}{r}\n")
