@@ -67,7 +67,7 @@ from .corpora_loaders import load_treebank as load_treebank
 from .corpora_loaders import load_vectors as load_vectors
 from .corpora_loaders.alignment import load_bitext as load_bitext
 from .corpora_loaders.alignment import load_links as load_links
-from .corpora_loaders.coreference import load_documents as load_documents
+from .corpora_loaders.documents import load_documents as load_documents
 from .engine import Explanation as Explanation
 from .engine import ProbingRun as ProbingRun
 from .engine import Shown as Shown

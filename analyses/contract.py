@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..reports.explorer.contribution import Contribution
     from ..reports.page import Section
-    from .shared.comparable import Comparable
+    from .counting.comparable import Comparable
 
 Facts = TypeVar("Facts")
 Results = TypeVar("Results")

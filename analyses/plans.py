@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from ..corpora_loaders import Corpus, Sentence
     from ..extractors import BatchMaker, Encoder, ExtractionLog, MapBatch, MapMaker
     from ..extractors.model.loaded_model import LoadedModel
-    from .shared.counting import Counting
-    from .shared.metric import Metric
-    from .shared.stored_metrics import StoredMetrics
+    from .counting.counting import Counting
+    from .counting.metric import Metric
+    from .counting.stored_metrics import StoredMetrics
 
 Counts = TypeVar("Counts", bound="Metric")
 Facts = TypeVar("Facts")
@@ -284,7 +284,7 @@ class Counted(Generic[Facts]):
             TypeError: the metric is of another class.
             StateError: its states are stored, and are those of another class or another version.
         """
-        from .shared.stored_metrics import StoredMetrics
+        from .counting.stored_metrics import StoredMetrics
 
         if isinstance(self.metrics, StoredMetrics):
             return self.metrics.metric(name, kind)

@@ -25,7 +25,7 @@ from rich.table import Table
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.choices import choices
 from attentionology.analyses.shared.builtin import load_encoder
-from attentionology.corpora_loaders.coreference import Documents, load_documents
+from attentionology.corpora_loaders.documents import Documents, load_documents
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, ExtractionLog, Windows, extract, make_windows
 from benchmarks.dependency import DATA, forward_only

@@ -24,13 +24,13 @@ from rich.console import Console
 from rich.table import Table
 
 from attentionology.analyses.explanation.batch import TextBatch, examine, read
-from attentionology.analyses.explanation.tests.adversarial import by_gradient, exact
-from attentionology.analyses.explanation.tests.correlation import correlation
-from attentionology.analyses.explanation.tests.eraser import rationales
-from attentionology.analyses.explanation.tests.erasure import single_weight
-from attentionology.analyses.explanation.tests.permutation import permutation
-from attentionology.analyses.explanation.tests.removal import removal
-from attentionology.analyses.explanation.tests.single_token import single_token
+from attentionology.analyses.explanation.methods.adversarial import by_gradient, exact
+from attentionology.analyses.explanation.methods.correlation import correlation
+from attentionology.analyses.explanation.methods.eraser import rationales
+from attentionology.analyses.explanation.methods.erasure import single_weight
+from attentionology.analyses.explanation.methods.permutation import permutation
+from attentionology.analyses.explanation.methods.removal import removal
+from attentionology.analyses.explanation.methods.single_token import single_token
 from attentionology.analyses.shared.builtin import DEMO, model_location
 from attentionology.corpora_loaders import load_labelled, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK

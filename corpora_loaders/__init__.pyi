@@ -1,10 +1,10 @@
 from .conllu_file import read_conllu as read_conllu
-from .coreference.formats import CorpusFormat as CorpusFormat
-from .coreference.formats import get_format as get_format
-from .coreference.formats import list_formats as list_formats
 from .corpus import Corpus as Corpus
 from .errors import AttentionologyError as AttentionologyError
 from .errors import CorpusError as CorpusError
+from .formats import CorpusFormat as CorpusFormat
+from .formats import get_format as get_format
+from .formats import list_formats as list_formats
 from .labelled import LabelledTexts as LabelledTexts
 from .labelled import load_labelled as load_labelled
 from .sample import SAMPLE_TREEBANK as SAMPLE_TREEBANK

@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 from ..storage.nearest import check_choice
 from .conllu_file import placed_sentences, read_conllu
-from .coreference.formats import format_of, get_format
 from .corpus import DivisibleCorpus
 from .errors import CorpusError
+from .formats import format_of, get_format
 from .gate import without_heads_of_blank_words
 from .punctuation import MARKING, Punctuation
 from .sample import SAMPLE_TREEBANK

@@ -19,7 +19,7 @@ from ..analyses.shared.numbers import Seed
 from ..analyses.shared.options import FeedForwardOptions, MapOptions, map_makers
 from ..analyses.shared.part_options import PartOptions
 from ..corpora_loaders import Corpus, PlainText, Sentence, Treebank
-from ..corpora_loaders.coreference import Documents
+from ..corpora_loaders.documents import Documents
 from ..corpora_loaders.errors import CorpusError
 from ..corpora_loaders.treebank import with_unique_ids
 from ..extractors import Encoder

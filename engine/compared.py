@@ -10,9 +10,9 @@ from typing import Any
 
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import Titles
+from ..analyses.counting.comparable import Comparable
 from ..analyses.probing.analysis import NAME as PROBE
 from ..analyses.probing.outcomes import read_outcomes
-from ..analyses.shared.comparable import Comparable
 from .run import Run
 from .states import FOLDER, OVERVIEW
 from .stored_run import restored, states_in

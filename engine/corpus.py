@@ -94,7 +94,7 @@ def files_of(options: CorpusOptions) -> list[str]:
 
 def has_trees(options: CorpusOptions) -> bool:
     """Whether the format of the corpus has trees, as CoNLL-U has."""
-    from ..corpora_loaders.coreference import format_of, get_format
+    from ..corpora_loaders.formats import format_of, get_format
 
     if options.format is not None:
         return get_format(options.format).has_trees
@@ -135,7 +135,7 @@ def _read_as_documents(options: CorpusOptions, chosen: Sequence[AnalysisRow]) ->
 def read_corpus(options: CorpusOptions, chosen: Sequence[AnalysisRow] = ()) -> Corpus:
     """Read the text, the treebank, or the coreference corpus that the options name, as the chosen analyses need it."""
     from ..corpora_loaders import load_text, load_treebank
-    from ..corpora_loaders.coreference import load_documents
+    from ..corpora_loaders.documents import load_documents
 
     if options.text:
         return load_text(options.text, limit=options.limit)

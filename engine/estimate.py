@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from ..analyses.shared.metric import Metric
+from ..analyses.counting.metric import Metric
 from ..analyses.shared.part_options import PartOptions
 from ..corpora_loaders import Corpus
 from ..corpora_loaders.describing import amount

@@ -20,7 +20,6 @@ from ..reports.explorer.data import (
     Card,
     EncodedMap,
     Explorer,
-    Finding,
     Measure,
     Sample,
     SampledSentence,
@@ -28,6 +27,7 @@ from ..reports.explorer.data import (
     Writing,
     deflated,
 )
+from ..reports.finding import Finding
 from ..reports.format import head_name
 from .results import Part
 

@@ -10,7 +10,7 @@ from ..analyses.contract import OptionError
 from ..analyses.known_answers import independent, sample
 from ..analyses.shared.builtin import DEMO, SAMPLE
 from ..extractors import Encoder
-from ..extractors.model.doctor import Check
+from ..extractors.checks.doctor import Check
 from .analyze import analyze
 
 Results = Mapping[tuple[str, str | None], Any]

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ..analyses.contract import OptionError
+from ..analyses.counting.stored_metrics import StoredMetrics
 from ..analyses.option_groups import names_in
 from ..analyses.shared.merged_facts import MergeError, merged_facts
 from ..analyses.shared.record import fit_warnings, warnings_of
-from ..analyses.shared.stored_metrics import StoredMetrics
 from ..extractors.tokens.text_fit import TextFit
 from ..reports.help.options import flag
 from ..reports.provenance import git_commit, versions

@@ -25,7 +25,7 @@ from typing import Any
 from torch import Tensor
 
 from ..analyses.contract import Request
-from ..analyses.shared.metric import NamesFiles
+from ..analyses.counting.metric import NamesFiles
 from ..analyses.shared.part_options import WHAT_IS_KEPT
 from ..corpora_loaders import Sentence
 from ..extractors import ExtractionError

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..analyses.contract import Masking, Reader, Request
-from ..analyses.shared.metric import Metric
-from ..analyses.shared.stored_metrics import MetricStates
+from ..analyses.counting.metric import Metric
+from ..analyses.counting.stored_metrics import MetricStates
 from ..corpora_loaders import Corpus, Sentence
 from ..corpora_loaders.errors import out_of_memory
 from ..extractors import (

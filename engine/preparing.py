@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Self
 import pandas as pd
 
 from ..analyses.contract import Analysis, Guesses, OptionSet, Plan, Request, SampledMaps, Setting
-from ..analyses.shared.counting import Counting
+from ..analyses.counting.counting import Counting
+from ..analyses.counting.metric import Metric
 from ..analyses.shared.input_options import ExampleOptions, ModelOptions
 from ..analyses.shared.input_sample import InputSample
-from ..analyses.shared.metric import Metric
 from ..analyses.shared.sampled_input import drawable
 from ..corpora_loaders import Corpus
 from ..extractors import MapMaker, Segments

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
 from ..analyses.contract import OptionSet, Titles
+from ..analyses.counting.metric import StateError
 from ..analyses.shared.input_sample import InputSample
-from ..analyses.shared.metric import StateError
 from ..reports.explorer.data import Explorer, script_json
 from ..reports.explorer.view import ExplorerView
 from ..reports.page import Section, write_report

@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
-from ..analyses.shared.metric import StateError
-from ..analyses.shared.stored_metrics import MetricStates
+from ..analyses.counting.metric import StateError
+from ..analyses.counting.stored_metrics import MetricStates
 from ..corpora_loaders.errors import AttentionologyError
 from ..extractors import ExtractionError, ModelError
 from ..reports.run_folder import identity_of

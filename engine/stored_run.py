@@ -12,11 +12,11 @@ from typing import Any
 import pandas as pd
 
 from ..analyses.contract import Analysis, Counted, OptionError, OptionSet, Titles
+from ..analyses.counting.metric import StateError
+from ..analyses.counting.stored_metrics import StoredMetrics
 from ..analyses.registry import find_analysis
 from ..analyses.shared.input_sample import InputSample
-from ..analyses.shared.metric import StateError
 from ..analyses.shared.options import CountOptions
-from ..analyses.shared.stored_metrics import StoredMetrics
 from ..corpora_loaders import Sentence
 from ..reports.run_folder import RunFolder
 from ..storage.paths import path_identity

@@ -1,9 +1,18 @@
 from .errors import ExtractionError as ExtractionError
 from .errors import ModelError as ModelError
+from .inputs.segments import SEGMENT_LENGTH as SEGMENT_LENGTH
+from .inputs.segments import Segments as Segments
+from .inputs.segments import make_segments as make_segments
+from .inputs.windows import DOCUMENT_LENGTH as DOCUMENT_LENGTH
+from .inputs.windows import LONG_WINDOW as LONG_WINDOW
+from .inputs.windows import Window as Window
+from .inputs.windows import Windows as Windows
+from .inputs.windows import make_windows as make_windows
 from .kinds import MapKind as MapKind
 from .kinds import get_kind as get_kind
 from .kinds import list_kinds as list_kinds
 from .kinds import register_kind as register_kind
+from .kinds.registry import FLOAT32_NOISE as FLOAT32_NOISE
 from .layers import Architecture as Architecture
 from .layers import CrossAttention as CrossAttention
 from .layers import FFBias as FFBias
@@ -20,7 +29,6 @@ from .maps.gradients import GradientBatch as GradientBatch
 from .maps.gradients import GradientLoss as GradientLoss
 from .maps.gradients import GradientMaker as GradientMaker
 from .maps.map_batch import DIRECTIONS as DIRECTIONS
-from .maps.map_batch import FLOAT32_NOISE as FLOAT32_NOISE
 from .maps.map_batch import Columns as Columns
 from .maps.map_batch import Level as Level
 from .maps.map_batch import MapBatch as MapBatch
@@ -57,15 +65,7 @@ from .replaceable.attention_model import drop as drop
 from .replaceable.attention_model import probabilities as probabilities
 from .replaceable.transformer_attention import TransformerAttention as TransformerAttention
 from .tokens.pieces import Segment as Segment
-from .tokens.segments import SEGMENT_LENGTH as SEGMENT_LENGTH
-from .tokens.segments import Segments as Segments
-from .tokens.segments import make_segments as make_segments
 from .tokens.token_classes import TOKEN_CLASSES as TOKEN_CLASSES
 from .tokens.token_classes import is_punctuation as is_punctuation
-from .tokens.windows import DOCUMENT_LENGTH as DOCUMENT_LENGTH
-from .tokens.windows import LONG_WINDOW as LONG_WINDOW
-from .tokens.windows import Window as Window
-from .tokens.windows import Windows as Windows
-from .tokens.windows import make_windows as make_windows
 
 __all__: list[str]

@@ -58,7 +58,7 @@ class Doctor:
             made_one_by_one = known_checks(encoder, self.model.model, self.corpus)
         else:
             from ..corpora_loaders import load_treebank
-            from ..extractors.model.doctor import Examination
+            from ..extractors.checks.doctor import Examination
 
             treebank = load_treebank(corpus_path(self.corpus), limit=self.sentences)
             encoder = self.model.load()

@@ -10,8 +10,9 @@ import numpy as np
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.corpora_loaders import Sentence
-from attentionology.corpora_loaders.coreference import Document, Documents
+from attentionology.corpora_loaders.coreference import Document
 from attentionology.corpora_loaders.coreference.building import Marked, build_document
+from attentionology.corpora_loaders.documents import Documents
 from attentionology.extractors import MapBatch, Window
 from tests.maps import batch_of
 

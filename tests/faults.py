@@ -106,13 +106,13 @@ _COMPUTED = (  # faults in what is computed
         "tests/reference/test_causal_heads.py::test_reach_is_the_share_of_words_on_the_right_side",
     ),
     Fault(
-        "analyses/shared/best_head.py",
+        "analyses/counting/best_head.py",
         "scores = choosing[split, 1 - half,",
         "scores = choosing[split, half,",
         "tests/reference/test_dependency.py::test_heldout_accuracy",
     ),
     Fault(
-        "analyses/shared/best_head.py",
+        "analyses/counting/best_head.py",
         "np.quantile(values, [0.025, 0.975]",
         "np.quantile(values, [0.05, 0.95]",
         "tests/reference/test_dependency.py::test_intervals_are_those_of_the_weighted_recounts",
@@ -367,7 +367,7 @@ _SHOWN = (  # faults in what people see
         f"{_EXPLANATION}test_the_page_has_the_verdicts_and_what_they_mean",
     ),
     Fault(
-        "analyses/explanation/tests/removal.py",
+        "analyses/explanation/methods/removal.py",
         "(1 - never[tested]).groupby",
         "(never[tested]).groupby",
         f"{_EXPLANATION}test_lines_of_removal_are_the_texts_that_keep_their_decision",

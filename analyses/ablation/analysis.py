@@ -13,8 +13,8 @@ from ...reports.explorer.data import Predicted
 from ...reports.page import Section
 from ...storage.writing import amount
 from ..contract import Analysis, Counted, OptionError, OptionSet, Plan, Reader, Request, Setting, Titles
+from ..counting.counting import CountWith
 from ..dependency.options import DependencyOptions
-from ..shared.counting import CountWith
 from ..shared.merged_facts import key_of_texts, merges_by
 from ..shared.options import CountOptions
 from .counting import HeadEffects

@@ -13,8 +13,8 @@ from scipy.special import stdtrit
 from torch import Tensor
 
 from ...corpora_loaders import Sentence, coarse_relation
-from ...corpora_loaders.coreference.types import UPOS
-from ..shared.exact_sums import ExactMetric, added, floating
+from ...corpora_loaders.tags import UPOS
+from ..counting.exact_sums import ExactMetric, added, floating
 from .effects import EffectBatch
 
 EVERY = ("all", "all")

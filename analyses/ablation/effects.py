@@ -21,7 +21,7 @@ from ...extractors.maps.gradients import MASK_RATE
 from ...extractors.maps.shared_pass import mask_batch
 from ...extractors.replaceable.heads_off import Head, HeadSwitch
 from ...extractors.tokens.word_merging import WordMerger
-from ..shared.exact_sums import added, floating
+from ..counting.exact_sums import added, floating
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from ...extractors import SharedBatch
 from ...extractors.replaceable.heads_off import Head
 from ..contract import Reader
-from ..shared.exact_sums import added, floating
+from ..counting.exact_sums import added, floating
 from .counting import Values
 from .effects import AblationMaker
 

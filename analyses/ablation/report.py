@@ -15,7 +15,8 @@ from ...corpora_loaders.describing import amount
 from ...reports.columns import TableColumn
 from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, finish, number_ticks, panel, styled
 from ...reports.explorer.contribution import Contribution
-from ...reports.explorer.data import Fact, Finding, Predicted
+from ...reports.explorer.data import Fact, Predicted
+from ...reports.finding import Finding
 from ...reports.format import head_name, named_head, number, rows_of
 from ...reports.page import Section
 from ...reports.shapes import heatmap

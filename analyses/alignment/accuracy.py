@@ -15,11 +15,11 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ...corpora_loaders.alignment import Link, PairLinks, SentencePair
-from ..shared.counting import Counting
-from ..shared.exact_sums import ExactMetric
-from ..shared.metric import Metric
-from ..shared.outcomes import SPLITS
-from ..shared.resampling import halves, poisson_weights
+from ..counting.counting import Counting
+from ..counting.exact_sums import ExactMetric
+from ..counting.metric import Metric
+from ..counting.outcomes import SPLITS
+from ..counting.resampling import halves, poisson_weights
 from .links import LinkedPairs
 from .scores import count_links
 from .series import FORWARD, TOGETHER, Series
@@ -210,7 +210,7 @@ class BaselineAccuracy(LinkAccuracy):
 
 @dataclass(frozen=True)
 class CountSeries(Counting):
-    """A factory of the metrics of one series, see `attentionology.analyses.shared.counting.CountMaps`."""
+    """A factory of the metrics of one series, see `attentionology.analyses.counting.counting.CountMaps`."""
 
     series: Series
     replicates: int

@@ -12,7 +12,7 @@ from ...corpora_loaders.alignment import Bitext, LinkSource, SentencePair
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionSet, Plan, Reader, Request, Setting, Titles
-from ..shared.counting import CountWith
+from ..counting.counting import CountWith
 from ..shared.merged_facts import merges_by
 from .accuracy import BASELINES, AlignmentAccuracy, AlignmentCounts, BaselineAccuracy, CountSeries
 from .drawn import sampled_maps

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from ...corpora_loaders.alignment import Link, SentencePair
 from ...extractors import MapBatch, Merge
 from ...extractors.translation import PairBatch
+from ..counting.resampling import sentence_keys
 from ..plans import Reader
-from ..shared.resampling import sentence_keys
 from .series import Series, map_makers, maps_of
 
 _MAX_WORDS, _MIN_WORDS = 16, 4

@@ -10,12 +10,13 @@ from typing import Any
 import pandas as pd
 
 from ...reports.explorer.contribution import Contribution
-from ...reports.explorer.data import Fact, Finding, Measure
+from ...reports.explorer.data import Fact, Measure
+from ...reports.finding import Finding
 from ...reports.format import head_name, rows_of
 from ...storage.writing import amount
+from ..counting.held_out import NO_CLAIM, beside_zero, side_of_baseline
+from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import address, head_measures, points, share
-from ..shared.held_out import NO_CLAIM, beside_zero, side_of_baseline
-from ..shared.resampling import FEWEST_UNITS
 from .columns import CELLS
 from .drawn import TO_SOURCE
 from .results import AlignmentResults

@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ...corpora_loaders.alignment import Link, PairLinks
-from ..shared.best_head import rate
+from ..counting.best_head import rate
 
 
 @dataclass(frozen=True, slots=True)

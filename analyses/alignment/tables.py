@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 
-from ..shared.best_head import interval
+from ..counting.best_head import interval
+from ..counting.held_out import HeldOutRate, gain_columns, split_deviations
+from ..counting.resampling import effective_number_drawn
 from ..shared.correlation import FEWEST_POINTS
-from ..shared.held_out import HeldOutRate, gain_columns, split_deviations
-from ..shared.resampling import effective_number_drawn
 from .accuracy import RESTS, AlignmentCounts, Array, error_rate
 from .scores import LinkCounts
 from .series import FORWARD, TOGETHER, Series
@@ -210,7 +210,7 @@ def heldout_error_rate(counts: AlignmentCounts) -> HeldOutRate:
 def _deviations(counts: AlignmentCounts, chosen: Sequence[tuple[int, int]]) -> Array:
     """Return how far the held-out error rate deviates in each replicate, by the scores of heads and by their choice.
 
-    These are the first two sources of `attentionology.analyses.shared.held_out`.
+    These are the first two sources of `attentionology.analyses.counting.held_out`.
     """
     # The counts are those of the corpus, of its halves, and of replicates.
     in_corpus, in_replicates = 0, slice(1 + counts.splits, None)

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
-from ..shared.counting import CountMaps
+from ..counting.counting import CountMaps
 from ..surface.options import ReadingOptions
 from ..surface.reading import ReadingFacts, plan_reading, read_tables
 from .distances import SMOOTHING, HeadDistances

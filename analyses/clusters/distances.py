@@ -11,7 +11,7 @@ it the products s log s of the larger cells, which dominate the rounding, are cl
 
 The cells of an input are divided into runs of equal lengths that depend on its number of positions alone, so that no
 run holds cells of two inputs, and the sum of each run is rounded to a multiple of 2⁻³²
-(`attentionology.analyses.shared.exact_sums`), which moves a mean over rows by about 10⁻¹¹. All sums after that are
+(`attentionology.analyses.counting.exact_sums`), which moves a mean over rows by about 10⁻¹¹. All sums after that are
 exact: they depend neither on the inputs that share a batch, nor on the number of threads, nor on the order in which
 parts of a corpus are merged.
 
@@ -45,8 +45,8 @@ from torch import Tensor
 
 from ...extractors import MapBatch
 from ...extractors.threads import one_thread
-from ..shared.exact_sums import fixed, floating
-from ..shared.metric import Metric
+from ..counting.exact_sums import fixed, floating
+from ..counting.metric import Metric
 from ..surface.distributions import DISTANCE_SMOOTHING, check_rows, check_shape
 
 SMOOTHING = DISTANCE_SMOOTHING

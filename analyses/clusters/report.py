@@ -16,7 +16,8 @@ from scipy.cluster.hierarchy import dendrogram
 from ...reports.columns import Row, TableColumn
 from ...reports.drawing import GREY, PAGE, REVERSED, TEXT, finish, layer_shades, styled
 from ...reports.explorer.contribution import Contribution
-from ...reports.explorer.data import Fact, Finding, Measure
+from ...reports.explorer.data import Fact, Measure
+from ...reports.finding import Finding
 from ...reports.format import head_name, number, ranges, rows_of
 from ...reports.page import Section
 from ...reports.table import ShownTable

@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..shared.best_head import STANDARD_ERRORS
-from ..shared.comparable import Comparable, Measured
-from ..shared.resampling import FEWEST_UNITS
+from ..counting.best_head import STANDARD_ERRORS
+from ..counting.comparable import Comparable, Measured
+from ..counting.resampling import FEWEST_UNITS
 
 Array = npt.NDArray[Any]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...reports.explorer.data import Finding
+from ...reports.finding import Finding
 from ...reports.format import number, number_interval, signed
+from ..counting.comparable import Measured
 from ..dependency.tables import TOTALS
-from ..shared.comparable import Measured
 from ..shared.explored import address, points, share
 from ..surface.shown_tables import statistic_names
 from .differences import Difference

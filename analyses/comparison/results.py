@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...reports.columns import Schema, TableColumn
 from ...reports.saved import Saved
-from ..shared.comparable import Comparable
+from ..counting.comparable import Comparable
 from .differences import Difference, differences
 
 COMPARISON = Schema(

@@ -11,9 +11,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ...corpora_loaders.coreference import TYPES, Document, Documents, Mention
+from ...corpora_loaders.coreference import TYPES, Document, Mention
+from ...corpora_loaders.documents import Documents
 from ...extractors import MapBatch, Window
-from ..shared.outcomes import OutcomeCounts
+from ..counting.outcomes import OutcomeCounts
 from .antecedents import DIRECTIONS, antecedent_hits
 from .baselines import BASELINES, Traits, baseline_picks, traits
 from .choices import POLICIES, Choice, choices_of
@@ -39,7 +40,8 @@ class CoreferenceAccuracy(OutcomeCounts):
         >>> from attentionology import Sentence
         >>> from attentionology.analyses import CoreferenceAccuracy
         >>> from attentionology.extractors import MapBatch
-        >>> from attentionology.corpora_loaders.coreference import Document, Documents, Mention
+        >>> from attentionology.corpora_loaders.coreference import Document, Mention
+        >>> from attentionology.corpora_loaders.documents import Documents
         >>> mentions = Mention(((0, 1),), "e1", 0, "proper"), Mention(((2, 3),), "e1", 2, "pronoun")
         >>> sentences = (Sentence("s1", ("Ann", "says", "she", "sings")),)
         >>> document = Document("d1", sentences, mentions)

@@ -8,21 +8,21 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ...corpora_loaders.coreference import Documents
+from ...corpora_loaders.documents import Documents
 from ...extractors import Windows, make_windows
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ..contract import Analysis, Counted, Guesses, OptionError, OptionSet, Plan, Reader, Request, Setting, Titles
-from ..shared.best_head import with_control
-from ..shared.comparable import Comparable, measured_heads
+from ..counting.best_head import with_control
+from ..counting.comparable import Comparable, measured_heads
+from ..counting.counting import CountMaps
+from ..counting.resampling import check_limit
 from ..shared.control import control_record, requests_with_control
-from ..shared.counting import CountMaps
 from ..shared.ensembles import ensemble_table
 from ..shared.merged_facts import merges_by
 from ..shared.options import ControlOptions, CountOptions, EnsembleOptions, FailureOptions
 from ..shared.published import published_coreference
 from ..shared.record import MapFacts, map_facts
-from ..shared.resampling import check_limit
 from .accuracy import CoreferenceAccuracy, groups_of_documents, mentions_by_group
 from .antecedents import DIRECTIONS, AntecedentGuesses
 from .baselines import sources_of_agreement

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import hashlib
 
-from ...corpora_loaders.coreference import PRONOUNS, TITLES, Document, Documents, Mention
+from ...corpora_loaders.coreference import PRONOUNS, TITLES, Document, Mention
+from ...corpora_loaders.documents import Documents
 from .choices import Choice
 
 BASELINES = ("nearest", "head match", "rule-based", "random")

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ...corpora_loaders.coreference import Documents, Mention
+from ...corpora_loaders.coreference import Mention
+from ...corpora_loaders.documents import Documents
 from ...extractors import MapBatch, Window
 
 POLICIES = ("preceding", "mentions", "words")

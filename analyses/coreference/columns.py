@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...reports.columns import Explored, Schema, TableColumn, bounds
 from ...reports.format import best_direction, best_head, number_equal, rare_in_parentheses
-from ..shared.best_head import RANDOM_WEIGHTS
+from ..counting.best_head import RANDOM_WEIGHTS
 from .ensembles import ENSEMBLES
 from .failure_tables import FAILURES, PICKED
 from .group_columns import CONTRASTS, GROUPS, HEAD_CONTRASTS, LARGEST_CONTRASTS

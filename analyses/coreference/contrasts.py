@@ -24,9 +24,9 @@ import pandas as pd
 
 from ...corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO
 from ...reports.format import rows_of
-from ..shared.best_head import best_head, both_halves, drawn, interval, intervals, rate
-from ..shared.outcomes import Counts
-from ..shared.resampling import FEWEST_UNITS, effective_number_drawn
+from ..counting.best_head import best_head, both_halves, drawn, interval, intervals, rate
+from ..counting.outcomes import Counts
+from ..counting.resampling import FEWEST_UNITS, effective_number_drawn
 from .antecedents import DIRECTIONS
 from .choices import POLICIES
 from .group_columns import LARGEST_CONTRASTS

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from ...corpora_loaders.coreference import TYPES
 from ...extractors import MapBatch
 from ...reports.columns import TableColumn
+from ..counting.outcomes import SPLITS
+from ..counting.resampling import halves, poisson_weights
 from ..dependency.decisions import word_positions
 from ..shared.ensembles import ensemble_schema, scored_ensembles
-from ..shared.outcomes import SPLITS
-from ..shared.resampling import halves, poisson_weights
 from .antecedents import DIRECTIONS
 from .choices import choices_of
 from .tables import ALL

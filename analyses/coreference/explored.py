@@ -11,15 +11,16 @@ import pandas as pd
 
 from ...corpora_loaders.describing import amount
 from ...reports.explorer.contribution import Contribution
-from ...reports.explorer.data import Fact, Finding, Measure
+from ...reports.explorer.data import Fact, Measure
+from ...reports.finding import Finding
 from ...reports.format import head_name, rows_of
-from ..shared.best_head import drawn
+from ..counting.best_head import drawn
+from ..counting.held_out import NO_CLAIM, side_of_baseline
+from ..counting.outcomes import effective_units
+from ..counting.resampling import FEWEST_UNITS
 from ..shared.ensembles import finds_more, found_together, with_intervals
 from ..shared.explored import address, bounds, head_measures, points, share
 from ..shared.failures import clear_mistake
-from ..shared.held_out import NO_CLAIM, side_of_baseline
-from ..shared.outcomes import effective_units
-from ..shared.resampling import FEWEST_UNITS
 from .accuracy import CoreferenceAccuracy
 from .antecedents import DIRECTIONS
 from .choices import POLICIES

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from ...corpora_loaders.coreference import TYPES, Document, Mention
 from ...extractors import MapBatch
-from ..shared.exact_sums import ConfiguredSums
-from ..shared.resampling import sentence_keys
+from ..counting.exact_sums import ConfiguredSums
+from ..counting.resampling import sentence_keys
 from .accuracy import distance
 from .antecedents import DIRECTIONS
 from .baselines import BASELINES, Traits, baseline_picks, nearest_first, traits

@@ -14,7 +14,7 @@ from ...reports.page import Section
 from ...reports.tables import records
 from ...storage.writing import is_right_to_left
 from ..contract import Titles
-from ..shared.best_head import control_table
+from ..counting.best_head import control_table
 from .baselines import column_name
 from .choices import REASONS
 from .columns import EXAMPLES

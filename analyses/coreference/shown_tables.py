@@ -11,9 +11,9 @@ from ...reports.columns import Row, TableColumn
 from ...reports.format import ARROWS, head_name, interval, percent, rows_of
 from ...reports.table import ShownTable
 from ...storage.writing import amount
+from ..counting.held_out import beside_zero
 from ..shared.ensembles import shown_ensembles
 from ..shared.failures import FailureTables, shown_failure_tables
-from ..shared.held_out import beside_zero
 from ..shared.previews import results_html, results_line
 from .choices import POLICIES
 from .columns import BEST

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ...corpora_loaders.coreference import TYPES
-from ..shared.best_head import best_head, cells_of_groups, drawn, heldout, interval, rate, rates
-from ..shared.held_out import heldout_gain
-from ..shared.outcomes import Counts
+from ..counting.best_head import best_head, cells_of_groups, drawn, heldout, interval, rate, rates
+from ..counting.held_out import heldout_gain
+from ..counting.outcomes import Counts
 from .antecedents import DIRECTIONS
 from .baselines import BASELINES, column_name
 from .choices import POLICIES

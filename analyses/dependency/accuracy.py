@@ -16,7 +16,7 @@ from ...corpora_loaders.enhanced import enhanced_heads
 from ...corpora_loaders.tree import plain_relation
 from ...extractors import DIRECTIONS, MapBatch
 from ..contract import OptionError
-from ..shared.outcomes import OutcomeCounts
+from ..counting.outcomes import OutcomeCounts
 from .decisions import READINGS, ScoredWords, head_hits
 from .options import Trees
 from .tables import TOTALS, Asked, DependencyTables, members_by_group, tables

@@ -11,22 +11,22 @@ from typing import Any
 from rich.console import RenderableType
 
 from ...corpora_loaders import Corpus, CorpusError, coarse_relation, is_punct
-from ...corpora_loaders.coreference.types import UPOS
+from ...corpora_loaders.tags import UPOS
 from ...corpora_loaders.tree import plain_relation
 from ...extractors import DIRECTIONS
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ...storage.nearest import did_you_mean
 from ..contract import Analysis, Counted, Guesses, OptionError, OptionSet, Plan, Reader, Request, Setting, Titles
-from ..shared.best_head import with_control
-from ..shared.comparable import Comparable, measured_heads
+from ..counting.best_head import with_control
+from ..counting.comparable import Comparable, measured_heads
+from ..counting.counting import CountMaps, CountWith
+from ..counting.resampling import check_limit
 from ..shared.control import control_record, requests_with_control
-from ..shared.counting import CountMaps, CountWith
 from ..shared.ensembles import ensemble_table
 from ..shared.merged_facts import key_of_texts
 from ..shared.options import ControlOptions, CountOptions, EnsembleOptions, FailureOptions
 from ..shared.record import MapFacts, map_facts
-from ..shared.resampling import check_limit
 from .accuracy import DependencyAccuracy, check_relations, inventory, words_by_group
 from .decisions import READINGS, head_guesses
 from .ensembles import ENSEMBLES, SENTENCES, ensemble_rows, read_values

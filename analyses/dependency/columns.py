@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...reports.columns import Explored, Schema, TableColumn, bar, bounds
 from ...reports.format import best_direction, best_head, best_offset, number_equal, rare_in_parentheses
-from ..shared.best_head import RANDOM_WEIGHTS
+from ..counting.best_head import RANDOM_WEIGHTS
 from .ensembles import ENSEMBLES
 from .failure_tables import FAILURES, PICKED
 from .spanning_tables import TREES, TREES_BEST

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from ...corpora_loaders.tree import counted_relations
 from ...extractors import MapBatch
 from ...reports.columns import TableColumn
+from ..counting.outcomes import SPLITS
+from ..counting.resampling import halves, poisson_weights
 from ..shared.ensembles import ensemble_schema, scored_ensembles
-from ..shared.outcomes import SPLITS
 from ..shared.picked import read_in
-from ..shared.resampling import halves, poisson_weights
 from .decisions import ScoredWords, word_positions
 
 Array = npt.NDArray[Any]

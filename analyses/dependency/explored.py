@@ -14,12 +14,12 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Ensemble, Fact, Measure, ReadHead
 from ...reports.format import head_name, rows_of
 from ...storage.writing import amount
-from ..shared.best_head import drawn
+from ..counting.best_head import drawn
+from ..counting.held_out import side_of_baseline
+from ..counting.outcomes import Counts, effective_units
+from ..counting.resampling import FEWEST_UNITS
 from ..shared.ensembles import heads_of
 from ..shared.explored import bounds, head_measures, points, share
-from ..shared.held_out import side_of_baseline
-from ..shared.outcomes import Counts, effective_units
-from ..shared.resampling import FEWEST_UNITS
 from .accuracy import DependencyAccuracy
 from .columns import CELLS
 from .findings import SHOWN, findings_of, held_out, measure_id

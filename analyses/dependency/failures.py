@@ -15,10 +15,10 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
-from ...corpora_loaders.coreference.types import UPOS
+from ...corpora_loaders.tags import UPOS
 from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...extractors import DIRECTIONS, MapBatch
-from ..shared.exact_sums import ConfiguredSums
+from ..counting.exact_sums import ConfiguredSums
 from .accuracy import check_relations
 from .decisions import READINGS, ScoredWords
 from .picks import HEAD, PICKS, picks, relationships

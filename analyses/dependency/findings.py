@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...reports.explorer.data import Finding
+from ...reports.finding import Finding
 from ...reports.format import head_name, rows_of
 from ...storage.writing import amount
+from ..counting.held_out import NO_CLAIM, side_of_zero
+from ..counting.resampling import FEWEST_UNITS
 from ..shared.ensembles import finds_more, found_together, with_intervals
 from ..shared.explored import address, points, share
 from ..shared.failures import clear_mistake
-from ..shared.held_out import NO_CLAIM, side_of_zero
-from ..shared.resampling import FEWEST_UNITS
 from .rules import FAMILIES
 from .section import DependencyResults
 from .spanning_tables import tree_findings

@@ -26,9 +26,9 @@ from jaxtyping import Int
 from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
 from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...extractors import MapBatch
-from ..shared.best_head import both_halves, drawn, rate, rates
-from ..shared.held_out import HeldOutRate, gain_columns, heldout_rate, split_deviations
-from ..shared.outcomes import Counts, OutcomeCounts
+from ..counting.best_head import both_halves, drawn, rate, rates
+from ..counting.held_out import HeldOutRate, gain_columns, heldout_rate, split_deviations
+from ..counting.outcomes import Counts, OutcomeCounts
 from .decisions import ScoredWords
 from .failures import TAGS, tag_indices
 

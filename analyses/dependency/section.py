@@ -15,7 +15,7 @@ from ...reports.table import ShownTable
 from ...reports.tables import records
 from ...storage.writing import amount
 from ..contract import Titles
-from ..shared.best_head import control_table
+from ..counting.best_head import control_table
 from ..shared.ensembles import shown_ensembles
 from ..shared.failures import FailureTables
 from ..shared.previews import Previewed

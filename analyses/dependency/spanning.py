@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...corpora_loaders import is_punct
-from ..shared.best_head import best_head, heldout, interval, rate, rates, scored_choices
+from ..counting.best_head import best_head, heldout, interval, rate, rates, scored_choices
+from ..counting.held_out import heldout_gain, interval_of_halves
+from ..counting.outcomes import SPLITS, Counts
+from ..counting.resampling import FEWEST_UNITS, effective_number, halves, poisson_weights
 from ..shared.ensembles import named_reading
-from ..shared.held_out import heldout_gain, interval_of_halves
-from ..shared.outcomes import SPLITS, Counts
-from ..shared.resampling import FEWEST_UNITS, effective_number, halves, poisson_weights
 from .decisions import READINGS
 from .ensembles import Read
 from .spanning_tables import CHAINS, SCORES

@@ -11,10 +11,10 @@ import pandas as pd
 from ...reports.columns import Row, Schema, TableColumn, bounds
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
-from ..shared.best_head import rate
+from ..counting.best_head import rate
+from ..counting.held_out import side_of_zero
+from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import points, share
-from ..shared.held_out import side_of_zero
-from ..shared.resampling import FEWEST_UNITS
 from .decisions import READINGS
 
 SCORES = ("UAS", "UUAS")

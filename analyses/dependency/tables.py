@@ -12,9 +12,9 @@ from jaxtyping import Bool
 
 from ...corpora_loaders import is_punct
 from ...corpora_loaders.tree import is_root, plain_relation
-from ..shared.best_head import best_head, cells_of_groups, drawn, heldout, intervals, rate, rates
-from ..shared.held_out import heldout_gain
-from ..shared.outcomes import Counts
+from ..counting.best_head import best_head, cells_of_groups, drawn, heldout, intervals, rate, rates
+from ..counting.held_out import heldout_gain
+from ..counting.outcomes import Counts
 from .decisions import READINGS
 
 ALL = "all"

@@ -17,7 +17,7 @@ from ...reports.page import Section
 from ...storage.plugins import running
 from ...storage.writing import amount
 from ..contract import Analysis, Counted, OptionSet, Plan, Setting, Titles
-from ..shared.comparable import Comparable, Measured
+from ..counting.comparable import Comparable, Measured
 from ..shared.merged_facts import merges_by
 from .batch import Values
 from .contract import SHARE, ExplanationTest, Findings

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from ...extractors.maps.map_batch import FLOAT32_NOISE
+from ...extractors.kinds.registry import FLOAT32_NOISE
 from ...extractors.replaceable.attention_model import AttentionModel
 from .batch import Rows, TextBatch
 

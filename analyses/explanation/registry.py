@@ -103,7 +103,9 @@ def _test_in_items(test: ExplanationTest) -> ExplanationTest:
 def _tests() -> dict[str, ExplanationTest]:
     """Load the tests of `registered_tests`, which speak of words."""
     names = (*TESTS, _DESCRIPTION)
-    built_in: list[ExplanationTest] = [located(f"{__package__}.tests.{name.replace('-', '_')}:TEST") for name in names]
+    built_in: list[ExplanationTest] = [
+        located(f"{__package__}.methods.{name.replace('-', '_')}:TEST") for name in names
+    ]
     tests = [*built_in[:-1], *map(_added, PLUGINS.added().values()), built_in[-1]]  # the description comes last
     check_tests(tests)
     return {test.name: test for test in tests}

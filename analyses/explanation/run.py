@@ -18,12 +18,15 @@ from ...reports.progress import Stages, progress_bar
 from ...storage.plugins import running
 from ...storage.writing import amount
 from ..contract import OptionError
-from ..shared.resampling import sentence_keys
+from ..counting.resampling import sentence_keys
 from .analysis import ExplainFacts
 from .batch import read
 from .contract import ExplanationTest, Findings
 from .exact_adversary import exact_attention, solvable
 from .measures import jsd
+from .methods.correlation import gradient_importance
+from .methods.single_token import TEST as SINGLE
+from .methods.single_token import in_context
 from .options import changed
 from .parts import examined_parts
 from .record import notes, phrases
@@ -33,9 +36,6 @@ from .run_options import ExplainOptions, Loaded
 from .sources import Classifiers, ModelSource, Transformers, load_saved, workers_for
 from .summary import text_keys
 from .tested import Tested
-from .tests.correlation import gradient_importance
-from .tests.single_token import TEST as SINGLE
-from .tests.single_token import in_context
 from .texts import check_read, class_numbers, read_texts, without_unreadable
 from .two_words import decoders, farthest_on_two_words, has_decoder
 

@@ -13,8 +13,8 @@ from numpy import ndarray
 from sklearn.metrics import f1_score, roc_auc_score
 
 from ...extractors.replaceable.attention_model import Words
-from ..shared.comparable import Measured
-from ..shared.resampling import sentence_keys, weights_of_keys
+from ..counting.comparable import Measured
+from ..counting.resampling import sentence_keys, weights_of_keys
 from .batch import Values
 
 OVERALL = "(all)"

@@ -12,7 +12,7 @@ from ...corpora_loaders import CorpusError, LabelledTexts, load_labelled
 from ...extractors import AttentionModel, TransformerAttention, Words, WordsWithQuery
 from ...extractors.replaceable.attention_model import query_of
 from ...probes.classifiers import AttentionClassifier
-from ..shared.resampling import sentence_keys
+from ..counting.resampling import sentence_keys
 from .run_options import ExplainOptions, Loaded
 
 TESTED_SHARE, DEV_SHARE = 0.2, 0.1

@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, PURPLE, SKY, TEXT, finish, panel, panels, styled
+from .methods.imitation import MOST_JSD, draw_adversaries
 from .plots import clipped, has_values, violins
 from .registry import attending_to, in_items
 from .results import ExplainResults, HighlightedText
-from .tests.imitation import MOST_JSD, draw_adversaries
 
 _COLORS = (ORANGE, GREEN, BLUE, PURPLE, SKY)
 

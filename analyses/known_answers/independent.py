@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...extractors.model.doctor import Check
+from ...extractors.checks.doctor import Check
 from ..contract import OptionGroup
 from ..shared.options import ControlOptions, CountOptions
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...extractors.model.doctor import Check
+from ...extractors.checks.doctor import Check
 from ..contract import OptionGroup
 from ..norms.options import NormsOptions
 from ..shared.options import CountOptions

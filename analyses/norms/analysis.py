@@ -15,7 +15,7 @@ from ...extractors import ExtractionError, NormMaker, StageMaker
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ..contract import Analysis, Counted, Masking, OptionSet, Plan, Reader, Request, Setting, Titles
-from ..shared.counting import CountWith
+from ..counting.counting import CountWith
 from ..shared.merged_facts import merges_by
 from ..shared.options import FeedForwardOptions
 from .block import CountBlock, FeedForwardBlock

@@ -29,10 +29,10 @@ from torch import Tensor
 from ...corpora_loaders import Sentence
 from ...extractors import TOKEN_CLASSES, StageBatch
 from ...extractors.maps.stage_batch import LEFT_OUT
-from ..shared.counting import Counting
-from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
+from ..counting.counting import Counting
+from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
+from ..counting.metric import Metric
 from ..shared.grid import OctaveGrid
-from ..shared.metric import Metric
 from .feed_forward import map_changes, mean_changes, raised_shares
 
 PAIR_TYPES = ("special token", "pieces of a word", "same form", "punctuation", "relation", "adjacent", "other")

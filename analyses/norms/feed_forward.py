@@ -26,10 +26,10 @@ from ...extractors import SharedBatch, StageBatch
 from ...reports.format import rows_of
 from ...storage.writing import running_text
 from ..contract import Reader, Request
-from ..shared.counting import Counting
-from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
-from ..shared.metric import Metric
-from ..shared.resampling import sentence_keys
+from ..counting.counting import Counting
+from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
+from ..counting.metric import Metric
+from ..counting.resampling import sentence_keys
 
 WHOLE_BLOCK = "FFB"
 _FIXED_POINT = 2**50
@@ -40,7 +40,7 @@ class FeedForwardTables(NamedTuple):
 
     change: pd.DataFrame  # a table with the columns layer, component, change, sentences
     # a table with the columns layer, rank, from, to (0-based pieces), amplification, and key (the hash of the
-    # sentence, see `attentionology.analyses.shared.resampling.sentence_keys`)
+    # sentence, see `attentionology.analyses.counting.resampling.sentence_keys`)
     amplified: pd.DataFrame
 
 

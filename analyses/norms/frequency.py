@@ -20,10 +20,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ...extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
+from ..counting.exact_sums import ExactMetric, ExactSumError
+from ..counting.metric import Metric
+from ..counting.resampling import sentence_keys
 from ..shared.correlation import correlation
-from ..shared.exact_sums import ExactMetric, ExactSumError
-from ..shared.metric import Metric
-from ..shared.resampling import sentence_keys
 
 MOST_TOKENS = 1_000_000
 """The largest number of tokens whose measures are kept."""

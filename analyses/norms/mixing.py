@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ...extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
-from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
+from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
 
 ALL = "all"
 

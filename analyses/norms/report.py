@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from ...reports.explorer.contribution import Contribution
-from ...reports.explorer.data import Fact, Finding, Measure
+from ...reports.explorer.data import Fact, Measure
+from ...reports.finding import Finding
 from ...reports.format import head_name, rows_of
 from ...reports.page import Section
 from ...reports.tables import records

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ...extractors import TOKEN_CLASSES, NormBatch
-from ..shared.exact_sums import ExactMetric, added, floating
+from ..counting.exact_sums import ExactMetric, added, floating
 
 
 class NormShares(ExactMetric):

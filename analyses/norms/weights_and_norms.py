@@ -20,7 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ...extractors import TOKEN_CLASSES, NormBatch
-from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
+from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
 from ..shared.grid import OctaveGrid
 
 ALL = "all"

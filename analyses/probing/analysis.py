@@ -19,9 +19,9 @@ from ...probes import ArcWeights, added_up
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionSet, Plan, Setting, Titles
-from ..shared.comparable import Comparable
+from ..counting.comparable import Comparable
+from ..counting.metric import Metric
 from ..shared.merged_facts import merges_by
-from ..shared.metric import Metric
 from ..shared.options import CountOptions
 from ..shared.published import published_probes
 from . import record

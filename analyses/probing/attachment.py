@@ -14,8 +14,8 @@ from numpy import ndarray
 
 from ...corpora_loaders import Sentence, is_punct
 from ...corpora_loaders.tree import counted_relations, plain_relation
-from ..shared.best_head import interval, rate, rates
-from ..shared.resampling import effective_number, poisson_weights
+from ..counting.best_head import interval, rate, rates
+from ..counting.resampling import effective_number, poisson_weights
 
 Task = Literal["dependencies", "control"]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from ...reports.explorer.data import Finding
+from ...reports.finding import Finding
 from ...reports.format import ARROWS, head_name, rows_of
 from ...storage.writing import amount
+from ..counting.held_out import NO_CLAIM
+from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import address, points, share
-from ..shared.held_out import NO_CLAIM
-from ..shared.resampling import FEWEST_UNITS
 from .attachment import AttachmentTables
 from .head_weights import HeadWeights
 from .methods import RANDOM

@@ -23,10 +23,10 @@ from ...reports.run_folder import identity_of
 from ...storage.paths import RUN_RECORD, read_record
 from ...storage.sealed import DamagedError
 from ...storage.tensors import read_tensors, unpack
-from ..shared.best_head import rate
-from ..shared.comparable import Comparable, Measured
-from ..shared.metric import StateError
-from ..shared.resampling import effective_number, poisson_weights
+from ..counting.best_head import rate
+from ..counting.comparable import Comparable, Measured
+from ..counting.metric import StateError
+from ..counting.resampling import effective_number, poisson_weights
 from .attachment import Attempt, TestedSentence, TestedWords, by_method
 
 _FILE = Path("states") / "probe.safetensors"

@@ -13,7 +13,8 @@ import pandas as pd
 
 from ...reports.columns import Row, TableColumn
 from ...reports.explorer.contribution import Contribution
-from ...reports.explorer.data import Fact, Finding, Measure
+from ...reports.explorer.data import Fact, Measure
+from ...reports.finding import Finding
 from ...reports.format import ARROWS, head_name, interval, percent, rare_in_parentheses, rows_of
 from ...reports.page import Section
 from ...reports.table import ShownTable

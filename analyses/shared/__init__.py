@@ -1,1 +1,1 @@
-"""Modules that several analyses share: outcomes, best heads, resampling, published numbers."""
+"""Modules that several analyses share: options, controls, ensembles, failures, sampled inputs, published numbers."""

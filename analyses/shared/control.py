@@ -7,10 +7,10 @@ from typing import Any
 
 from ...corpora_loaders import Sentence
 from ...extractors import MapMaker
+from ..counting.counting import CountMaps
+from ..counting.metric import Metric
 from ..option_groups import OptionSet
 from ..plans import Request
-from .counting import CountMaps
-from .metric import Metric
 from .options import ControlOptions, CountOptions
 
 

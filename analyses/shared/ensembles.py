@@ -19,11 +19,11 @@ import pandas as pd
 from ...reports.columns import Schema, TableColumn, bounds
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
-from .best_head import rate, rates
+from ..counting.best_head import rate, rates
+from ..counting.held_out import interval_of_halves
+from ..counting.outcomes import SPLITS
+from ..counting.resampling import FEWEST_UNITS, effective_number
 from .explored import points, share
-from .held_out import interval_of_halves
-from .outcomes import SPLITS
-from .resampling import FEWEST_UNITS, effective_number
 
 Array = npt.NDArray[Any]
 

@@ -13,7 +13,7 @@ from jaxtyping import Int
 from ...reports.columns import Schema
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
-from .best_head import STANDARD_ERRORS, rate
+from ..counting.best_head import STANDARD_ERRORS, rate
 
 
 class FailureTables(NamedTuple):

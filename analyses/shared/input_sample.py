@@ -30,11 +30,11 @@ from torch import Tensor
 
 from ...corpora_loaders import Sentence
 from ...extractors import MapBatch
+from ..counting.exact_sums import ExactMetric
+from ..counting.metric import Metric, equal_but
+from ..counting.resampling import sentence_keys
 from ..plans import Guesses
 from .annotation import Annotation, document_of
-from .exact_sums import ExactMetric
-from .metric import Metric, equal_but
-from .resampling import sentence_keys
 from .sampled_input import Drawable, SampledInput, Shape, content_sizes, drawable
 
 MOST_ROWS = 128

@@ -14,8 +14,8 @@ from ...extractors import GradientMaker, ModelError
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
-from ..shared.comparable import Comparable, Measured
-from ..shared.counting import CountWith
+from ..counting.comparable import Comparable, Measured
+from ..counting.counting import CountWith
 from ..shared.merged_facts import merges_by
 from .gradients import GradientImportance
 from .options import SURFACE, SurfaceOptions

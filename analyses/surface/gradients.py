@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ...extractors import TOKEN_CLASSES, GradientBatch
-from ..shared.exact_sums import ExactMetric, added, floating
+from ..counting.exact_sums import ExactMetric, added, floating
 
 _GRADIENT_UNITS = 2**8
 """Means of gradients are far below 1, so they are counted in these parts of 1, and thus to 2⁻⁴⁰."""

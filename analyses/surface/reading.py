@@ -11,8 +11,8 @@ from ...corpora_loaders import PlainText
 from ...extractors import MapMaker, Segments
 from ...extractors.tokens.pieces import Pieces
 from ..contract import Counted, OptionError, OptionSet, Request, Setting
+from ..counting.counting import CountMaps
 from ..dependency.tables import TOTALS
-from ..shared.counting import CountMaps
 from ..shared.merged_facts import merges_by
 from ..shared.options import CountOptions
 from ..shared.record import MapFacts, map_facts

@@ -1,8 +1,8 @@
 """Bootstrap replicates of the surface statistics, whose sums are exact.
 
 A replicate draws each input with a weight that depends on the id of the input alone, see
-`attentionology.analyses.shared.resampling`. The statistic of a layer in a replicate is the weighted mean over inputs of
-its mean over heads. All factors are whole numbers: the weights are, and the statistic of an input is rounded to a
+`attentionology.analyses.counting.resampling`. The statistic of a layer in a replicate is the weighted mean over inputs
+of its mean over heads. All factors are whole numbers: the weights are, and the statistic of an input is rounded to a
 multiple of 2⁻³² once. Their products and sums are therefore whole numbers, too, and add up to the same bits in any
 order. They are computed in float64, which is exact below 2⁵³ and has fast matrix products.
 """
@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ..shared.exact_sums import ExactSumError, fixed
-from ..shared.resampling import MOST_DRAWN, poisson_weights
+from ..counting.exact_sums import ExactSumError, fixed
+from ..counting.resampling import MOST_DRAWN, poisson_weights
 
 _EXACT = 2**53
 """The number below which all whole numbers are exact in float64."""

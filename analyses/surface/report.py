@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 
 from ...reports.explorer.contribution import Contribution
-from ...reports.explorer.data import Fact, Finding, Measure, Profile
+from ...reports.explorer.data import Fact, Measure, Profile
+from ...reports.finding import Finding
 from ...reports.format import named_head, percent, ranges, rows_of
 from ...reports.page import Section
 from ...reports.tables import records

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ...extractors import MapBatch
-from ..shared.exact_sums import ExactMetric, added, floating
+from ..counting.exact_sums import ExactMetric, added, floating
 from .distributions import check_rows, check_shape, entropy_of
 from .replicates import replicate_sums
 from .tables import SurfaceTables, by_layer

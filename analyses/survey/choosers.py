@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ...corpora_loaders.describing import amount
 from ..comparison.differences import Difference, differences
-from ..shared.comparable import Comparable, Measured
+from ..counting.comparable import Comparable, Measured
 from ..shared.explored import points
 
 Array = npt.NDArray[Any]

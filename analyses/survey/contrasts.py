@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from ..comparison.results import Contrast, Pairing, Side, contrast, contrasts_of
-from ..shared.comparable import Comparable, Measured, replicate_order
+from ..counting.comparable import Comparable, Measured, replicate_order
 
 About = Literal["maps", "models"]
 """Whether a contrast is between kinds of maps of one model, or between models with one kind of map."""

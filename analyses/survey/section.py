@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...reports.explorer.data import Finding
+from ...reports.finding import Finding
 from ...reports.page import Section
 from ...reports.tables import records
 from ..comparison.findings import clear_first, difference_text

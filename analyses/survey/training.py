@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..shared.comparable import Measured
-from ..shared.held_out import heldout_rate, interval_around, standard_error
-from ..shared.outcomes import Counts
+from ..counting.comparable import Measured
+from ..counting.held_out import heldout_rate, interval_around, standard_error
+from ..counting.outcomes import Counts
 
 Array = npt.NDArray[Any]
 Row = dict[str, Any]

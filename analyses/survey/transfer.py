@@ -25,13 +25,13 @@ import pandas as pd
 
 from ...corpora_loaders import coarse_relation
 from ...reports.format import rows_of
+from ..counting.best_head import Choice, argbest, drawn, interval, rate, rates
+from ..counting.comparable import Measured, replicate_order
+from ..counting.held_out import best_in_replicates, choice_deviations, gain_columns, score_deviations
+from ..counting.outcomes import Counts
+from ..counting.resampling import effective_number_drawn
 from ..dependency.decisions import READINGS
 from ..dependency.tables import TOTALS, Asked
-from ..shared.best_head import Choice, argbest, drawn, interval, rate, rates
-from ..shared.comparable import Measured, replicate_order
-from ..shared.held_out import best_in_replicates, choice_deviations, gain_columns, score_deviations
-from ..shared.outcomes import Counts
-from ..shared.resampling import effective_number_drawn
 from .choosers import ChooserContrast, Choosers, Loss
 
 Array = npt.NDArray[Any]

@@ -16,11 +16,11 @@ from typing import NamedTuple
 from ..errors import CorpusError
 from ..lines import WHOLE_NUMBER, text_lines
 from ..sentence import Sentence
+from ..tags import PTB, UPOS
 from .benchmarks import winobias_document
 from .building import Brackets, build_document
 from .document import Account, Document
 from .heads import Constituent, ParseError, read_parse
-from .types import PTB, UPOS
 
 BEGIN = re.compile(r"#\s*begin document\b\s*(?:\((?P<name>.*)\))?(?P<rest>.*)$")
 _END = re.compile(r"#\s*end document\b")

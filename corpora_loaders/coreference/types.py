@@ -10,13 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..sentence import Sentence
+from ..tags import PTB, UPOS
 from .english import PRONOUNS
-
-UPOS = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
-PTB = frozenset(
-    "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH VB VBD VBG "
-    "VBN VBP VBZ WDT WP WP$ WRB . , : `` '' -LRB- -RRB- HYPH NFP ADD AFX GW XX $ #".split()
-)
 
 _BY_TAG = {
     "UPOS": {"PRON": "pronoun", "DET": "pronoun", "PROPN": "proper"},

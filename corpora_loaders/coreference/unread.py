@@ -1,7 +1,7 @@
 """Formats of annotated corpora that are recognized, but not read: their error is the name of the format.
 
 A reader of another format would list one mistake for each line. To read one of these formats, add a row to
-`attentionology.corpora_loaders.coreference.formats.FORMATS`, and remove it here.
+`attentionology.corpora_loaders.formats.FORMATS`, and remove it here.
 """
 
 from __future__ import annotations

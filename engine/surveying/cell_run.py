@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from ...analyses.counting.comparable import Comparable
 from ...analyses.dependency.accuracy import DependencyAccuracy
 from ...analyses.dependency.tables import members_of
-from ...analyses.shared.comparable import Comparable
 from ...analyses.shared.input_options import ModelOptions
 from ...analyses.shared.options import CountOptions
 from ...analyses.survey.matrices import short_names

@@ -12,12 +12,21 @@ from torch import Tensor
 from ...storage.nearest import UnknownNameError, unknown
 from ...storage.plugins import Plugins, RegistryError, loaded, source_of
 from ..layers import Layer
-from ..maps.map_batch import FLOAT32_NOISE
 
 LayerMap = Callable[[Layer], Float[Tensor, "batch heads n n"]]
 Registered = TypeVar("Registered", bound=LayerMap)
 
 ROLLOUT = "rollout"
+
+FLOAT32_NOISE = 2e-5
+"""The relative difference below which two float32 values must not be compared; see
+`attentionology.extractors.MapBatch.exact`.
+
+Attention weights and norms of vectors are that precise. Kinds that are made of differences declare more where they are
+registered. Over 60,000 close decisions of a 6-layer model in three languages, the relative difference of
+the two best candidates had an error of at most 1.6e-5 in float32 (less than 7e-6 in 99.99 % of them); in a 12-layer
+model it was at most 9e-6. `attentionology.extractors.checks.precision` measures it for any model.
+"""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.describing import amount
+from ..kinds.registry import FLOAT32_NOISE
 
 Level = Literal["word", "token"]
 """Whether the rows and columns of a map are words or tokens (pieces)."""
@@ -26,15 +27,6 @@ Level = Literal["word", "token"]
 DIRECTIONS = ("dep->head", "head->dep")
 """How attention may point from a word to its syntactic head. ``dep->head``: the dependent attends to it (row of the
 map). ``head->dep``: it attends to the dependent (column; the code of Clark et al. 2019 calls it ``head<-dep``)."""
-
-FLOAT32_NOISE = 2e-5
-"""The relative difference below which two float32 values must not be compared; see `MapBatch.exact`.
-
-Attention weights and norms of vectors are that precise. Kinds that are made of differences declare more where they are
-registered. Over 60,000 close decisions of a 6-layer model in three languages, the relative difference of
-the two best candidates had an error of at most 1.6e-5 in float32 (less than 7e-6 in 99.99 % of them); in a 12-layer
-model it was at most 9e-6. `attentionology.extractors.model.precision` measures it for any model.
-"""
 
 Recompute = Callable[[Sequence[int], int | None], list[Float[Tensor, "layers heads n m"]]]
 """Computes maps of some sentences again in float64, see `MapBatch.exact`. There may be more layers than are needed."""

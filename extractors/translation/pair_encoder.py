@@ -13,13 +13,14 @@ from torch import Tensor
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.alignment import SentencePair
 from ..errors import ModelError
-from ..maps.map_batch import FLOAT32_NOISE, Columns, MapBatch
+from ..inputs.segments import PairFrame
+from ..kinds.registry import FLOAT32_NOISE
+from ..maps.map_batch import Columns, MapBatch
 from ..maps.map_maker import MapMaker, map_batches
 from ..maps.shared_pass import SharedBatch
 from ..model.encoder import Encoder
 from ..model.loaded_model import LoadedModel
 from ..tokens.pieces import PairPieces, Pieces, Unalignable
-from ..tokens.segments import PairFrame
 from ..tokens.word_merging import word_means
 
 PairMethod = Literal["similarity", "self-attention"]

@@ -14,10 +14,11 @@ from torch import Tensor
 from ...corpora_loaders.alignment import SentencePair
 from ...corpora_loaders.sample.translation import SAMPLE_TRANSLATOR
 from ..errors import ModelError
+from ..kinds.registry import FLOAT32_NOISE
 from ..layers import ARCHITECTURES
 from ..layers.architectures import CrossAttention
 from ..layers.verification import Recorder
-from ..maps.map_batch import FLOAT32_NOISE, MapBatch
+from ..maps.map_batch import MapBatch
 from ..model.conditions import SAME, check_full_attention, max_length, same_attention, switch_to_eager
 from ..model.files import LoadedFiles
 from ..model.loaded_model import LoadedModel, random_copy

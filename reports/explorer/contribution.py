@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .data import Ensemble, Fact, Finding, Measure, Predicted, Profile
+from ..finding import Finding
+from .data import Ensemble, Fact, Measure, Predicted, Profile
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...storage.writing import is_right_to_left, joined_words
+from ..finding import Finding
 
 Values = tuple[float | int | None, ...]
 
@@ -97,24 +98,6 @@ class Card:
     facts: tuple[Fact, ...] = ()
     nearest: tuple[str, ...] = ()  # the names of the most similar heads, the most similar first
     profile: Profile | None = None  # its attention by offset; None if it was not counted
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A sentence about what was found, or was not.
-
-    Attributes:
-        text: the sentence. It names the kind of map if the run may have several: equal sentences are shown once.
-        address: the address of the view that shows it, such as ``#head=3-9&relation=obj&direction=dep->head``.
-
-    Example:
-        >>> from attentionology.reports import Finding
-        >>> Finding("Head 3-9 finds more objects than the best offset.", "#head=3-9&relation=obj").address
-        '#head=3-9&relation=obj'
-    """
-
-    text: str
-    address: str
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from ...storage.errors import AttentionologyError
 from ...storage.paths import RUN_RECORD
 from ...storage.writing import amount
 from ..drawing import save
-from ..explorer.data import Finding
+from ..finding import Finding
 from ..format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
 from ..run_folder import files_of_run
 from ..table import ShownTable, with_marked_heads

@@ -15,7 +15,8 @@ import pytest
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.antecedents import DIRECTIONS
 from attentionology.corpora_loaders import CorpusError
-from attentionology.corpora_loaders.coreference import ANTI, PRO, TYPES, Documents, load_documents
+from attentionology.corpora_loaders.coreference import ANTI, PRO, TYPES
+from attentionology.corpora_loaders.documents import Documents, load_documents
 from attentionology.extractors import extract, make_windows
 from attentionology.scripts.cli import main
 from tests import tiny

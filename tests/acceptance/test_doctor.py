@@ -18,10 +18,10 @@ from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine import known_answers
 from attentionology.extractors import Encoder, extract
+from attentionology.extractors.checks.doctor import Examination
+from attentionology.extractors.checks.precision import Precision
 from attentionology.extractors.kinds import list_kinds, registry
-from attentionology.extractors.model.doctor import Examination
 from attentionology.extractors.model.files import LoadedFiles, UnusedWeights
-from attentionology.extractors.model.precision import Precision
 from attentionology.extractors.tokens.pieces import Pieces
 from attentionology.extractors.tokens.text_fit import TextFit
 from attentionology.scripts.cli import main

@@ -12,7 +12,7 @@ import pytest
 
 from attentionology import load_run
 from attentionology.analyses.comparison.differences import differences
-from attentionology.analyses.shared.metric import StateError
+from attentionology.analyses.counting.metric import StateError
 from attentionology.engine.compare import compare
 from attentionology.engine.compared import load_compared_run
 from attentionology.engine.states import read_states

@@ -14,7 +14,7 @@ import pytest
 
 from attentionology import CountOptions, Run, analyze, load_run, load_treebank
 from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.metric import StateError
+from attentionology.analyses.counting.metric import StateError
 from attentionology.analyses.surface.analysis import Surface
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine import stored_run

@@ -21,16 +21,16 @@ from attentionology.analyses.alignment.series import SINGLE, Series
 from attentionology.analyses.alignment.tables import baseline_row, best_row, contrast_rows
 from attentionology.analyses.comparison.differences import differences
 from attentionology.analyses.coreference.contrasts import best_head_contrast, contrast_tables
+from attentionology.analyses.counting.comparable import Comparable, Measured, measured_heads
+from attentionology.analyses.counting.outcomes import SPLITS, Counts
+from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.dependency.rules import NEAREST, rule_columns
 from attentionology.analyses.dependency.spanning import _ensemble_row as ensemble_row
 from attentionology.analyses.dependency.tables import ALL, tables
 from attentionology.analyses.explanation.summary import Bootstrap
 from attentionology.analyses.probing.attachment import Attempt, TestedSentence, attachment
-from attentionology.analyses.shared.comparable import Comparable, Measured, measured_heads
 from attentionology.analyses.shared.ensembles import scored_ensembles
 from attentionology.analyses.shared.failures import cluster_interval
-from attentionology.analyses.shared.outcomes import SPLITS, Counts
-from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.analyses.surface.replicates import replicate_sums
 from attentionology.analyses.survey.contrasts import Contrasts, Measurements
 from attentionology.analyses.survey.transfer import KeptCounts, kept_counts, transfers

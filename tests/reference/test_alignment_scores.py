@@ -14,8 +14,8 @@ from attentionology.analyses.alignment.links import LinkedPairs
 from attentionology.analyses.alignment.scores import LinkCounts, count_links
 from attentionology.analyses.alignment.series import Series
 from attentionology.analyses.alignment.tables import heldout_error_rate, tables
-from attentionology.analyses.shared.outcomes import SPLITS
-from attentionology.analyses.shared.resampling import halves, poisson_weights
+from attentionology.analyses.counting.outcomes import SPLITS
+from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
 from attentionology.extractors import Columns, MapBatch
 from tests.maps import linked_pairs

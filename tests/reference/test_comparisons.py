@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from attentionology.analyses.comparison.differences import Difference, differences, holm
-from attentionology.analyses.shared.comparable import Comparable, Measured, measured_heads
-from attentionology.analyses.shared.outcomes import SPLITS, Counts
-from attentionology.analyses.shared.resampling import halves, poisson_weights
+from attentionology.analyses.counting.comparable import Comparable, Measured, measured_heads
+from attentionology.analyses.counting.outcomes import SPLITS, Counts
+from attentionology.analyses.counting.resampling import halves, poisson_weights
 from tests.reference.naive import of_splits
 
 DIRECTIONS = ("dep->head", "head->dep")

@@ -10,8 +10,8 @@ import pytest
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.contrasts import SHOWN, contrast_tables, simultaneous_margin
-from attentionology.analyses.shared.outcomes import SPLITS, Counts
-from attentionology.analyses.shared.resampling import halves, poisson_weights
+from attentionology.analyses.counting.outcomes import SPLITS, Counts
+from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.corpora_loaders.coreference import ANTI, PRO
 from tests.documents import corpus, document, random_document, window
 from tests.maps import batch_of

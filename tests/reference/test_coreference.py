@@ -11,9 +11,9 @@ import torch
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.choices import account
-from attentionology.analyses.shared.outcomes import SPLITS
-from attentionology.analyses.shared.resampling import halves, poisson_weights
-from attentionology.corpora_loaders.coreference import load_documents
+from attentionology.analyses.counting.outcomes import SPLITS
+from attentionology.analyses.counting.resampling import halves, poisson_weights
+from attentionology.corpora_loaders.documents import load_documents
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Window, extract, make_windows
 from tests import tiny

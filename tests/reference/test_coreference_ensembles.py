@@ -11,9 +11,9 @@ from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.ensembles import ENSEMBLES, ensemble_rows
 from attentionology.analyses.coreference.explored import explored_coreference
 from attentionology.analyses.coreference.shown_tables import CoreferenceResults, shown_tables
+from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.shared.ensembles import ensemble_table
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
-from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.reports.format import rows_of
 from tests import tiny
 from tests.documents import corpus, random_document, window

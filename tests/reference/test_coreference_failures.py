@@ -16,8 +16,8 @@ from attentionology.analyses.coreference.baselines import BASELINES
 from attentionology.analyses.coreference.failure_tables import failure_tables
 from attentionology.analyses.coreference.failures import CLUSTERS, CoreferenceFailures
 from attentionology.analyses.coreference.picks import PICKS
+from attentionology.analyses.counting.resampling import sentence_keys
 from attentionology.analyses.shared.failures import cluster_interval
-from attentionology.analyses.shared.resampling import sentence_keys
 from tests.documents import corpus, document, random_document, window
 from tests.maps import batch_of
 from tests.reference.naive_coreference import to_resolve

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 import torch
 
+from attentionology.analyses.counting.outcomes import SPLITS
+from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.shared.outcomes import SPLITS
-from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders import OFFSETS, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import ExtractionLog, MapBatch, extract

@@ -11,6 +11,7 @@ import pytest
 
 import attentionology
 from attentionology.analyses.contract import OptionError
+from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.ensembles import ENSEMBLES, ensemble_rows, read_values
 from attentionology.analyses.dependency.explored import explored_dependency
@@ -19,7 +20,6 @@ from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.shared.ensembles import ensemble_table, shown_ensembles
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
-from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from tests import tiny

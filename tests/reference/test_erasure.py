@@ -16,11 +16,11 @@ import torch
 from attentionology.analyses.explanation import interventions
 from attentionology.analyses.explanation.batch import BatchTest, examine, read
 from attentionology.analyses.explanation.interventions import answers_without, erased, orderings, ranks
-from attentionology.analyses.explanation.tests import erasure
-from attentionology.analyses.explanation.tests.eraser import cuts, rationales
-from attentionology.analyses.explanation.tests.erasure import single_weight
-from attentionology.analyses.explanation.tests.removal import removal
-from attentionology.analyses.explanation.tests.single_token import single_token
+from attentionology.analyses.explanation.methods import erasure
+from attentionology.analyses.explanation.methods.eraser import cuts, rationales
+from attentionology.analyses.explanation.methods.erasure import single_weight
+from attentionology.analyses.explanation.methods.removal import removal
+from attentionology.analyses.explanation.methods.single_token import single_token
 from attentionology.extractors.replaceable.attention_model import AttentionModel
 from tests.reference import naive_erasure as naive
 from tests.reference.naive_erasure import VOCABULARY, Fake

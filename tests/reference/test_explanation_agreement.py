@@ -11,7 +11,7 @@ import torch
 
 from attentionology.analyses.explanation.batch import generator, read
 from attentionology.analyses.explanation.measures import LN2, entropy, jsd, tvd, uniform
-from attentionology.analyses.explanation.tests.correlation import (
+from attentionology.analyses.explanation.methods.correlation import (
     correlation,
     gradient_importance,
     kendall,

@@ -12,18 +12,18 @@ import pytest
 from attentionology.analyses.explanation import batch as one_pass
 from attentionology.analyses.explanation import readings as several
 from attentionology.analyses.explanation.batch import BatchTest, examine, generator
+from attentionology.analyses.explanation.methods.adversarial import exact
+from attentionology.analyses.explanation.methods.correlation import (
+    correlation,
+    kendall,
+)
+from attentionology.analyses.explanation.methods.permutation import permutation
+from attentionology.analyses.explanation.methods.seeds import seed_variance
+from attentionology.analyses.explanation.methods.uniform import uniform_attention
 from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.analyses.explanation.readings import Given, ModelReading, divergences, padded, reading, uniform_rows
 from attentionology.analyses.explanation.registry import registered_tests
 from attentionology.analyses.explanation.summary import Bootstrap
-from attentionology.analyses.explanation.tests.adversarial import exact
-from attentionology.analyses.explanation.tests.correlation import (
-    correlation,
-    kendall,
-)
-from attentionology.analyses.explanation.tests.permutation import permutation
-from attentionology.analyses.explanation.tests.seeds import seed_variance
-from attentionology.analyses.explanation.tests.uniform import uniform_attention
 from attentionology.analyses.explanation.verdict import all_questions, verdicts
 from attentionology.extractors.replaceable.attention_model import drop, probabilities
 from attentionology.probes.classifiers import attention_classifier as classifiers

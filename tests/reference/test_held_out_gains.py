@@ -12,9 +12,9 @@ from attentionology.analyses.alignment.accuracy import BASELINES as RULES
 from attentionology.analyses.alignment.scores import LinkCounts, count_links
 from attentionology.analyses.alignment.tables import tables
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+from attentionology.analyses.counting.outcomes import SPLITS
+from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.shared.outcomes import SPLITS
-from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders import OFFSETS, Sentence
 from tests.documents import corpus
 from tests.maps import RELATIONS, batch_of, random_corpus

@@ -21,8 +21,8 @@ from attentionology.analyses.contract import OptionError
 from attentionology.analyses.explanation.batch import read
 from attentionology.analyses.explanation.exact_adversary import solvable
 from attentionology.analyses.explanation.measures import jsd, tvd
+from attentionology.analyses.explanation.methods.adversarial import exact
 from attentionology.analyses.explanation.section import explain_figures, explain_table
-from attentionology.analyses.explanation.tests.adversarial import exact
 from attentionology.analyses.explanation.two_words import decoders, farthest_on_two_words
 from attentionology.corpora_loaders import CorpusError
 from attentionology.extractors import drop, probabilities

@@ -17,7 +17,7 @@ from torch import nn
 
 from attentionology import explain, load_encoder, load_labelled
 from attentionology.analyses import ClassifierOptions, ClassifierTrainingOptions, TextOptions
-from attentionology.analyses.explanation.tests.correlation import tau_figure
+from attentionology.analyses.explanation.methods.correlation import tau_figure
 from attentionology.corpora_loaders import CorpusError
 from attentionology.extractors import (
     LinearAttentionModel,

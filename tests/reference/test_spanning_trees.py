@@ -12,6 +12,7 @@ import pytest
 
 import attentionology
 from attentionology.analyses.contract import OptionError
+from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.ensembles import read_values
 from attentionology.analyses.dependency.explored import explored_dependency
@@ -20,7 +21,6 @@ from attentionology.analyses.dependency.section import dependency_section
 from attentionology.analyses.dependency.spanning import right_words, tree_counts, united
 from attentionology.analyses.dependency.spanning_tables import shown_trees, spanning_trees, tree_findings
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
-from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.reports.format import rows_of

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from attentionology.analyses.comparison.differences import differences
-from attentionology.analyses.shared.comparable import Comparable, Measured
-from attentionology.analyses.shared.exact_sums import ExactSumError, floating
-from attentionology.analyses.shared.resampling import poisson_weights
+from attentionology.analyses.counting.comparable import Comparable, Measured
+from attentionology.analyses.counting.exact_sums import ExactSumError, floating
+from attentionology.analyses.counting.resampling import poisson_weights
 from attentionology.analyses.surface import replicates
 from attentionology.analyses.surface.analysis import comparable_statistics
 from attentionology.analyses.surface.replicates import replicate_sums

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 import attentionology
+from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.columns import BEST
 from attentionology.analyses.dependency.explored import explored_dependency
@@ -20,7 +21,6 @@ from attentionology.analyses.dependency.figures import best_heads_figure
 from attentionology.analyses.dependency.findings import beyond_tags
 from attentionology.analyses.dependency.rules import NEAREST, DependencyRules, nearest_words, rule_columns
 from attentionology.analyses.dependency.section import DependencyResults, against_tags, best_table
-from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from tests import tiny

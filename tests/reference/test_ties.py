@@ -9,8 +9,8 @@ from scipy.stats import kendalltau
 
 from attentionology.analyses.explanation.batch import examine
 from attentionology.analyses.explanation.measures import GRADIENTS, LEFT_OUT, WEIGHTS, levels
-from attentionology.analyses.explanation.tests.correlation import correlation
-from attentionology.analyses.explanation.tests.erasure import single_weight
+from attentionology.analyses.explanation.methods.correlation import correlation
+from attentionology.analyses.explanation.methods.erasure import single_weight
 from attentionology.extractors.replaceable.attention_model import drop, probabilities
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from attentionology.probes.classifiers import attention_classifier as classifiers

@@ -14,7 +14,7 @@ from scipy.special import softmax
 
 from attentionology.analyses.explanation.batch import examine, read
 from attentionology.analyses.explanation.measures import LN2, tvd
-from attentionology.analyses.explanation.tests.adversarial import by_gradient, exact
+from attentionology.analyses.explanation.methods.adversarial import by_gradient, exact
 from attentionology.analyses.explanation.two_words import (
     TOLERANCE,
     Decoder,

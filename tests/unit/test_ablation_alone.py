@@ -9,7 +9,7 @@ import torch
 from attentionology.analyses.ablation.counting import HeadEffects
 from attentionology.analyses.ablation.effects import AblationMaker, HeadMeans
 from attentionology.analyses.ablation.pruning import PruningMaker
-from attentionology.analyses.shared.exact_sums import added
+from attentionology.analyses.counting.exact_sums import added
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import shared_batches

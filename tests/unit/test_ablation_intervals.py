@@ -16,7 +16,7 @@ from attentionology.analyses.ablation.columns import FEWEST_SENTENCES
 from attentionology.analyses.ablation.counting import HeadEffects
 from attentionology.analyses.ablation.effects import EffectBatch
 from attentionology.analyses.ablation.tables import ablation_tables
-from attentionology.analyses.shared.stored_metrics import MetricStates, added_up
+from attentionology.analyses.counting.stored_metrics import MetricStates, added_up
 from attentionology.corpora_loaders import Sentence
 
 Values = npt.NDArray[np.float64]

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attentionology.analyses.counting.resampling import poisson_weights
 from attentionology.analyses.probing.attachment import Attempt, Task, attachment
 from attentionology.analyses.probing.head_weights import HeadWeights, head_weights
-from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import DIRECTIONS
 from tests.maps import random_corpus

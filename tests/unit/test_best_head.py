@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.shared.best_head import (
+from attentionology.analyses.counting.best_head import (
     argbest,
     cells_of_groups,
     heldout,
@@ -18,16 +18,16 @@ from attentionology.analyses.shared.best_head import (
     rates,
     scored_choices,
 )
-from attentionology.analyses.shared.failures import chosen_heads, clear_mistake, cluster_interval
-from attentionology.analyses.shared.held_out import (
+from attentionology.analyses.counting.held_out import (
     best_in_replicates,
     choice_deviations,
     heldout_rate,
     score_deviations,
     split_deviations,
 )
-from attentionology.analyses.shared.outcomes import Counts
-from attentionology.analyses.shared.resampling import halves, poisson_weights
+from attentionology.analyses.counting.outcomes import Counts
+from attentionology.analyses.counting.resampling import halves, poisson_weights
+from attentionology.analyses.shared.failures import chosen_heads, clear_mistake, cluster_interval
 
 
 def naive_best(correct: np.ndarray) -> tuple[int, int, int]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attentionology.analyses.comparison.differences import Difference, holm
-from attentionology.analyses.shared.comparable import Measured
+from attentionology.analyses.counting.comparable import Measured
 from attentionology.analyses.survey.choosers import ChooserContrast, Choosers, Loss, transfer_findings
 
 REPLICATES = 50

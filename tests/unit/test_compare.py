@@ -16,7 +16,7 @@ from attentionology.analyses.comparison.results import COMPARISON, contrasts_of_
 from attentionology.analyses.comparison.section import comparison_section
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.coreference.choices import POLICIES
-from attentionology.analyses.shared.comparable import Comparable, Measured
+from attentionology.analyses.counting.comparable import Comparable, Measured
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Corpus, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from attentionology.corpora_loaders import CorpusError, load_treebank, read_conllu
-from attentionology.corpora_loaders.coreference import load_documents
+from attentionology.corpora_loaders.documents import load_documents
 from tests.corpora import word
 
 

@@ -21,8 +21,8 @@ from attentionology import CorpusError, Sentence
 from attentionology.analyses import examine
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.explanation.registry import check_tests, registered_tests
-from attentionology.corpora_loaders import labelled_formats, load_labelled
-from attentionology.corpora_loaders.coreference import formats, load_documents
+from attentionology.corpora_loaders import formats, labelled_formats, load_labelled
+from attentionology.corpora_loaders.documents import load_documents
 from attentionology.extractors import list_kinds
 from attentionology.extractors.kinds import registry
 from attentionology.probes import batch_from_array

@@ -13,22 +13,22 @@ from attentionology.analyses.ablation.options import AblationOptions
 from attentionology.analyses.alignment import decisions, links
 from attentionology.analyses.clusters import distances, geography
 from attentionology.analyses.clusters.options import ClustersOptions
+from attentionology.analyses.counting import exact_sums, outcomes, resampling
 from attentionology.analyses.explanation import interventions, measures, verdict
+from attentionology.analyses.explanation.methods import correlation, eraser
 from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.analyses.explanation.tests import correlation, eraser
 from attentionology.analyses.norms import frequency
 from attentionology.analyses.norms.options import NormsOptions
-from attentionology.analyses.shared import exact_sums, outcomes, resampling
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.analyses.surface import gradients, statistics
 from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
 from attentionology.corpora_loaders import OFFSETS
 from attentionology.extractors import DOCUMENT_LENGTH, FLOAT32_NOISE, LONG_WINDOW, get_kind
+from attentionology.extractors.inputs import segments
 from attentionology.extractors.layers import verification
 from attentionology.extractors.maps import gradients as gradient_maps
 from attentionology.extractors.model import conditions
 from attentionology.extractors.replaceable import attention_patch
-from attentionology.extractors.tokens import segments
 from attentionology.probes import TUNED, recipe, training
 from attentionology.probes.classifiers import regularizers
 from attentionology.probes.classifiers import training as classifier_training

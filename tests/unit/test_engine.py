@@ -26,11 +26,11 @@ from attentionology.analyses.contract import (
     Titles,
 )
 from attentionology.analyses.coreference.options import CoreferenceOptions
+from attentionology.analyses.counting.counting import CountWith
+from attentionology.analyses.counting.metric import Metric
 from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.registry import registered_analyses
-from attentionology.analyses.shared.counting import CountWith
 from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions
-from attentionology.analyses.shared.metric import Metric
 from attentionology.analyses.shared.options import MapOptions
 from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.surface.options import SurfaceOptions
@@ -44,7 +44,8 @@ from attentionology.engine.results import _with_kinds
 from attentionology.engine.run import Run
 from attentionology.extractors import Encoder, ExtractionError, MapBatch, MapMaker, ModelError, get_kind
 from attentionology.reports.explorer.contribution import Contribution
-from attentionology.reports.explorer.data import Fact, Finding
+from attentionology.reports.explorer.data import Fact
+from attentionology.reports.finding import Finding
 from attentionology.reports.page import Section, SectionError
 from attentionology.reports.run_folder import RunFolderError
 from attentionology.reports.tables import write_csv

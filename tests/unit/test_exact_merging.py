@@ -24,6 +24,10 @@ from scipy.stats import spearmanr
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.failures import CoreferenceFailures
+from attentionology.analyses.counting.exact_sums import ExactSumError
+from attentionology.analyses.counting.metric import Metric
+from attentionology.analyses.counting.resampling import sentence_keys
+from attentionology.analyses.counting.stored_metrics import MetricStates
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.norms.block import FeedForwardBlock
 from attentionology.analyses.norms.feed_forward import FeedForwardChange
@@ -31,10 +35,6 @@ from attentionology.analyses.norms.frequency import MEASURES, FrequencyCorrelati
 from attentionology.analyses.norms.mixing import MixingRatios
 from attentionology.analyses.norms.shares import NormShares
 from attentionology.analyses.norms.weights_and_norms import WeightsAndNorms
-from attentionology.analyses.shared.exact_sums import ExactSumError
-from attentionology.analyses.shared.metric import Metric
-from attentionology.analyses.shared.resampling import sentence_keys
-from attentionology.analyses.shared.stored_metrics import MetricStates
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.statistics import STATISTICS, SurfaceStatistics
 from attentionology.corpora_loaders import Sentence

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attentionology.analyses.shared.exact_sums import LIMIT, SCALE, ExactMetric, ExactSumError, added, fixed, floating
+from attentionology.analyses.counting.exact_sums import LIMIT, SCALE, ExactMetric, ExactSumError, added, fixed, floating
 
 values = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40)
 

@@ -11,11 +11,11 @@ import pytest
 from matplotlib.colors import to_hex
 
 from attentionology.analyses.explanation.analysis import _curve
+from attentionology.analyses.explanation.methods.adversarial import adversarial_figure, farthest_by_weight
+from attentionology.analyses.explanation.methods.imitation import curve_figure
+from attentionology.analyses.explanation.methods.regularizers import regularizers_figure
 from attentionology.analyses.explanation.plots import training_figure
 from attentionology.analyses.explanation.registry import registered_tests
-from attentionology.analyses.explanation.tests.adversarial import adversarial_figure, farthest_by_weight
-from attentionology.analyses.explanation.tests.imitation import curve_figure
-from attentionology.analyses.explanation.tests.regularizers import regularizers_figure
 from attentionology.analyses.explanation.together import curves_figure, shuffled_figure
 from attentionology.reports.drawing import BLACK, BLUE, GREEN, ORANGE
 from tests.unit.test_explain_reports import results as drawn

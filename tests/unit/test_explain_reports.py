@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.explanation.interventions import ORDERS
+from attentionology.analyses.explanation.methods.correlation import significant
+from attentionology.analyses.explanation.methods.erasure import flip_table
 from attentionology.analyses.explanation.results import ExplainResults, Highlight, HighlightedText
 from attentionology.analyses.explanation.section import explain_section, verdict_rows
 from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, summarize
-from attentionology.analyses.explanation.tests.correlation import significant
-from attentionology.analyses.explanation.tests.erasure import flip_table
 from attentionology.analyses.explanation.verdict import all_questions, verdicts
 from attentionology.engine.explain import Explanation
 from attentionology.reports.page import Section, write_report

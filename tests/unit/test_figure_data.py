@@ -16,9 +16,9 @@ from attentionology.analyses.alignment.figures import heads_figure as alignment_
 from attentionology.analyses.coreference.figures import best_figure, distance_figure
 from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure
 from attentionology.analyses.coreference.shown_tables import best_of
+from attentionology.analyses.counting.best_head import with_control
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
 from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
-from attentionology.analyses.shared.best_head import with_control
 from attentionology.analyses.surface.figures import (
     entropy_figure,
     gradients_figure,

@@ -19,13 +19,13 @@ from attentionology.analyses.comparison.differences import is_significant
 from attentionology.analyses.coreference.contrasts import CONTRASTS
 from attentionology.analyses.coreference.explored import explored_coreference
 from attentionology.analyses.coreference.shown_tables import CoreferenceResults
+from attentionology.analyses.counting.held_out import gain_columns, side_of_baseline
+from attentionology.analyses.counting.resampling import FEWEST_UNITS
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.norms.report import explored_norms
 from attentionology.analyses.shared.ensembles import finds_more
-from attentionology.analyses.shared.held_out import gain_columns, side_of_baseline
-from attentionology.analyses.shared.resampling import FEWEST_UNITS
 from attentionology.analyses.surface.report import explored_surface, sinks
 from attentionology.reports.explorer.contribution import Contribution
 from tests.documents import counted_mentions

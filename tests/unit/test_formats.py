@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from attentionology.corpora_loaders import CorpusError, Sentence, load_treebank
-from attentionology.corpora_loaders.coreference import FORMATS, detect_format, format_of, formats, load_documents
+from attentionology.corpora_loaders import CorpusError, Sentence, formats, load_treebank
 from attentionology.corpora_loaders.coreference.benchmarks import HEADER
+from attentionology.corpora_loaders.documents import load_documents
+from attentionology.corpora_loaders.formats import FORMATS, detect_format, format_of
 from attentionology.engine.corpus import CorpusOptions, has_trees, read_corpus
 
 CONLLU_ROW = "1\tIt\tit\tPRON\tPRP\t_\t0\troot\t_\t_"

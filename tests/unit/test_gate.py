@@ -17,7 +17,7 @@ from attentionology import (
     survey,
 )
 from attentionology.corpora_loaders.alignment import load_bitext
-from attentionology.corpora_loaders.coreference import load_documents
+from attentionology.corpora_loaders.documents import load_documents
 from attentionology.corpora_loaders.gate import MOST_BLANK, blank_words
 from tests import tiny
 from tests.corpora import chain, word

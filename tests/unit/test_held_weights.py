@@ -14,9 +14,9 @@ from attentionology import CorpusOptions, CountOptions, ModelOptions, analyze
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, ModelError, extract
+from attentionology.extractors.checks.doctor import Examination
 from attentionology.extractors.kinds import list_kinds
 from attentionology.extractors.layers import weights as reading
-from attentionology.extractors.model.doctor import Examination
 from tests import tiny
 
 SENTENCES = [Sentence("a", ("an", "unbelievably", "old", "dog", "barks")), Sentence("b", ("hi", "you"))]

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 from attentionology.analyses.coreference.antecedents import AntecedentGuesses, antecedent_hits
 from attentionology.analyses.coreference.choices import POLICIES, choices_of
+from attentionology.analyses.counting.resampling import sentence_keys
+from attentionology.analyses.counting.stored_metrics import MetricStates, added_up
 from attentionology.analyses.dependency.decisions import READINGS, ScoredWords, head_guesses, head_hits
 from attentionology.analyses.plans import Guesses
 from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
-from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.analyses.shared.sampled_input import LEVELS, NO_GUESS
-from attentionology.analyses.shared.stored_metrics import MetricStates, added_up
 from attentionology.corpora_loaders import Sentence
 from attentionology.engine.explorer import _notes, _sample, _undrawn
 from attentionology.engine.stored_run import merged_samples, sample_inputs, shared_ids

@@ -9,7 +9,7 @@ import pytest
 
 from attentionology import CorpusError, load_labelled, load_text, load_treebank
 from attentionology.corpora_loaders import lines
-from attentionology.corpora_loaders.coreference import load_documents
+from attentionology.corpora_loaders.documents import load_documents
 from attentionology.corpora_loaders.lines import LONGEST_LINE, located_lines
 from tests.corpora import chain
 

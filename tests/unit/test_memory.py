@@ -16,9 +16,9 @@ import torch
 import transformers
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy, mentions_by_group
+from attentionology.analyses.counting.metric import Metric
+from attentionology.analyses.counting.resampling import MOST_DECISIONS, TooManyDecisionsError, check_limit
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy, words_by_group
-from attentionology.analyses.shared.metric import Metric
-from attentionology.analyses.shared.resampling import MOST_DECISIONS, TooManyDecisionsError, check_limit
 from attentionology.corpora_loaders import OFFSETS, AttentionologyError
 from attentionology.corpora_loaders.errors import CorpusError, out_of_memory
 from attentionology.engine import estimate as estimates
@@ -257,7 +257,7 @@ def test_a_batch_of_many_decisions_is_counted_in_exact_pieces(monkeypatch):
     )
     whole, in_pieces = counted(0), counted(0)
     whole.add_outcomes(*arguments)
-    monkeypatch.setattr("attentionology.analyses.shared.outcomes._ROWS", 3)
+    monkeypatch.setattr("attentionology.analyses.counting.outcomes._ROWS", 3)
     in_pieces.add_outcomes(*arguments)
     assert torch.equal(whole.bootstrap, in_pieces.bootstrap)
     assert torch.equal(whole.counts, in_pieces.counts)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import attentionology
+from attentionology.analyses.counting.resampling import sentence_keys
 from attentionology.analyses.norms.block import FeedForwardBlock
 from attentionology.analyses.norms.feed_forward import FeedForwardChange, ReadText, with_examples
 from attentionology.analyses.norms.frequency import FrequencyCorrelation
@@ -18,7 +19,6 @@ from attentionology.analyses.norms.report import norms_section
 from attentionology.analyses.norms.shares import NormShares
 from attentionology.analyses.norms.shown_tables import NormResults, layers_table
 from attentionology.analyses.norms.weights_and_norms import WeightsAndNorms
-from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import MIXING_VARIANTS, NormMaker, StageMaker

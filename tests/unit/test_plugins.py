@@ -11,8 +11,7 @@ import pytest
 
 from attentionology import Sentence, Treebank, extract, list_kinds, load_treebank, probe
 from attentionology.analyses import ProbeOptions, ProbeTrainingOptions
-from attentionology.corpora_loaders import CorpusError, get_format, list_formats
-from attentionology.corpora_loaders.coreference import formats
+from attentionology.corpora_loaders import CorpusError, formats, get_format, list_formats
 from attentionology.extractors import get_kind
 from attentionology.extractors.kinds import registry
 from attentionology.probes import registry as probe_registry

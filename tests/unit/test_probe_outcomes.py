@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from attentionology.analyses.comparison.differences import differences
+from attentionology.analyses.counting.resampling import poisson_weights
 from attentionology.analyses.probing.attachment import Attempt, attachment
 from attentionology.analyses.probing.outcomes import AttachmentOutcomes
 from attentionology.analyses.probing.record import facts, notes, warnings
-from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.corpora_loaders import Sentence
 from tests.maps import RELATIONS, random_corpus
 

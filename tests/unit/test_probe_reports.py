@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attentionology.analyses.counting.resampling import FEWEST_UNITS
 from attentionology.analyses.probing import columns as probing_columns
 from attentionology.analyses.probing.attachment import AttachmentTables
 from attentionology.analyses.probing.findings import adds, is_selective, score_texts, trained_probes
 from attentionology.analyses.probing.head_weights import head_weights
 from attentionology.analyses.probing.report import ProbeResults, methods_table
-from attentionology.analyses.shared.resampling import FEWEST_UNITS
 from attentionology.reports.format import interval
 from attentionology.reports.page import Section
 from attentionology.reports.table import ShownTable

@@ -23,8 +23,8 @@ from attentionology.analyses.dependency.rules import DependencyRules
 from attentionology.analyses.probing import attachment
 from attentionology.analyses.shared.annotation import Annotation
 from attentionology.analyses.shared.options import EnsembleOptions, FailureOptions
-from attentionology.corpora_loaders import stream
-from attentionology.corpora_loaders.coreference import documents, load_documents
+from attentionology.corpora_loaders import documents, stream
+from attentionology.corpora_loaders.documents import load_documents
 from attentionology.corpora_loaders.tree import coarse_relation, counted_relations, is_punct, is_root, plain_relation
 from attentionology.probes import scored
 from tests import tiny

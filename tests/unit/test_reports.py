@@ -19,8 +19,8 @@ from matplotlib.colors import to_hex
 from matplotlib.image import imread
 
 from attentionology.analyses.contract import Titles
+from attentionology.analyses.counting.best_head import with_control
 from attentionology.analyses.dependency.section import DependencyResults, best_table, dependency_section
-from attentionology.analyses.shared.best_head import with_control
 from attentionology.reports.drawing import (
     DARK_SCALE,
     PAGE,

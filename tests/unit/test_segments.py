@@ -16,7 +16,7 @@ from tokenizers.processors import TemplateProcessing
 
 from attentionology.analyses.coreference.choices import account
 from attentionology.corpora_loaders import CorpusError, Pair, load_text, pair_paragraphs
-from attentionology.corpora_loaders.coreference import Documents, load_documents
+from attentionology.corpora_loaders.documents import Documents, load_documents
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import (
     LONG_WINDOW,

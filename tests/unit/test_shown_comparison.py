@@ -14,7 +14,7 @@ from attentionology.analyses.comparison.figures import contrast_figure
 from attentionology.analyses.comparison.findings import comparison_findings, kinds_findings
 from attentionology.analyses.comparison.results import Comparison, Contrast, Side, contrast
 from attentionology.analyses.comparison.section import comparison_section, comparison_tables, contrast_table
-from attentionology.analyses.shared.comparable import Comparable, Measured
+from attentionology.analyses.counting.comparable import Comparable, Measured
 from attentionology.reports.page import write_report
 from attentionology.reports.table import Terminal
 from tests.shown_tables import in_brackets, in_latex, on_page, percent

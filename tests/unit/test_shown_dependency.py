@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.contract import OptionError, Titles
+from attentionology.analyses.counting.best_head import with_control
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.failure_tables import by_relation, failure_tables, shown_failures
@@ -22,7 +23,6 @@ from attentionology.analyses.dependency.section import (
     reach_facts,
 )
 from attentionology.analyses.dependency.tables import TOTALS
-from attentionology.analyses.shared.best_head import with_control
 from attentionology.analyses.shared.options import FailureOptions
 from attentionology.corpora_loaders import OFFSETS
 from attentionology.reports.streams import WIDE

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from attentionology.analyses.comparison.differences import Difference
 from attentionology.analyses.comparison.results import Side
-from attentionology.analyses.shared.comparable import Measured
+from attentionology.analyses.counting.comparable import Measured
 from attentionology.analyses.survey import figures, section
 from attentionology.analyses.survey.choosers import ChooserContrast
 from attentionology.analyses.survey.figures import (

@@ -22,7 +22,8 @@ from attentionology.corpora_loaders import (
     CorpusError,
     alignment,
     conllu_file,
-    coreference,
+    documents,
+    formats,
     load_treebank,
     stream,
     surface_sentence,
@@ -31,7 +32,6 @@ from attentionology.corpora_loaders import (
 )
 from attentionology.corpora_loaders.alignment import loading
 from attentionology.corpora_loaders.conllu_file import SentenceLines
-from attentionology.corpora_loaders.coreference import documents, formats
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.corpora_loaders.unique_names import Names, UniqueNames
 from tests.corpora import assert_same, word
@@ -194,7 +194,7 @@ def test_earlier_names_still_work():
         (corpora_loaders, "LazyTreebank", "Treebank", "open_treebank", "load_treebank"),
         (corpora_loaders, "LazyText", "PlainText", "open_text", "load_text"),
         (alignment, "LazyBitext", "Bitext", "open_bitext", "load_bitext"),
-        (coreference, "LazyDocuments", "Documents", "open_documents", "load_documents"),
+        (documents, "LazyDocuments", "Documents", "open_documents", "load_documents"),
     ):
         assert getattr(room, lazy) is getattr(room, kind)
         assert getattr(room, opened) is getattr(room, loaded)

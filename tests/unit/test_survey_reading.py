@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.shared.comparable import Comparable, Measured, replicate_order
+from attentionology.analyses.counting.comparable import Comparable, Measured, replicate_order
 from attentionology.analyses.survey import shown_tables, tables
 from attentionology.analyses.survey.columns import SURVEY_CONTRASTS, SURVEY_MEANS
 from attentionology.analyses.survey.contrasts import Contrasts, Measurements

@@ -16,7 +16,8 @@ from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.shared.explored import head_measures
 from attentionology.engine.explorer import MOST_FINDINGS, _findings, _for_all_heads
 from attentionology.reports.columns import Explored, Schema, TableColumn, bar, bounds
-from attentionology.reports.explorer.data import Finding, Measure
+from attentionology.reports.explorer.data import Measure
+from attentionology.reports.finding import Finding
 from attentionology.reports.table import ShownTable
 from attentionology.reports.tables import write_csv
 from tests.maps import RELATIONS, batch_of, random_corpus

@@ -12,8 +12,8 @@ import pytest
 
 import attentionology
 from attentionology import CorpusOptions, CountOptions
+from attentionology.analyses.counting.comparable import replicate_order
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.shared.comparable import replicate_order
 from attentionology.analyses.survey import columns as survey_columns
 from attentionology.analyses.survey.figures import training_figure, transfer_figure
 from attentionology.analyses.survey.results import Survey

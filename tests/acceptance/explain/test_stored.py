@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from attentionology import compare, load_run, merge_runs, report_run
+from attentionology.analyses.counting.resampling import poisson_weights
 from attentionology.analyses.explanation.registry import column_of
 from attentionology.analyses.shared.merged_facts import MergeError
-from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.engine.compare import compare_folders
 from attentionology.scripts.cli import main
 from tests.acceptance.explain.explaining import run, table, texts

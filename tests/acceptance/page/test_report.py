@@ -9,9 +9,9 @@ import re
 import pytest
 
 from attentionology.analyses.contract import Titles
+from attentionology.analyses.counting.best_head import with_control
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.section import DependencyResults, dependency_section
-from attentionology.analyses.shared.best_head import with_control
 from attentionology.reports.page import write_report
 from tests.acceptance.page.conftest import written
 from tests.acceptance.page.made_up import as_text

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from attentionology.corpora_loaders import CorpusError
-from attentionology.corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO, detect_format, load_documents
+from attentionology.corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO
 from attentionology.corpora_loaders.coreference.benchmarks import COLUMNS
+from attentionology.corpora_loaders.documents import load_documents
+from attentionology.corpora_loaders.formats import detect_format
 from tests.corpora import empty, word
 
 HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"

@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from attentionology.corpora_loaders import CorpusError
-from attentionology.corpora_loaders.coreference import load_documents
+from attentionology.corpora_loaders.documents import load_documents
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from attentionology.corpora_loaders import CorpusError
-from attentionology.corpora_loaders.coreference import load_documents
 from attentionology.corpora_loaders.coreference.building import Brackets
 from attentionology.corpora_loaders.coreference.document import Account
+from attentionology.corpora_loaders.documents import load_documents
 from tests.corpora import empty, word
 from tests.documents import corpus, document
 

@@ -7,12 +7,13 @@ import pytest
 
 from attentionology.analyses.coreference.baselines import agree, sources_of_agreement, traits
 from attentionology.corpora_loaders import Sentence
-from attentionology.corpora_loaders.coreference import load_documents
 from attentionology.corpora_loaders.coreference.benchmarks import COLUMNS
 from attentionology.corpora_loaders.coreference.document import sentence_starts
 from attentionology.corpora_loaders.coreference.heads import by_chunk, by_constituents, by_tree, head_word, read_parse
-from attentionology.corpora_loaders.coreference.types import PTB, Tagging, mention_type, tagging
+from attentionology.corpora_loaders.coreference.types import Tagging, mention_type, tagging
 from attentionology.corpora_loaders.coreference.untagged import untagged_head
+from attentionology.corpora_loaders.documents import load_documents
+from attentionology.corpora_loaders.tags import PTB
 from tests.documents import corpus, document
 
 

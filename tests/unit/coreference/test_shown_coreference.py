@@ -20,7 +20,7 @@ from attentionology.analyses.coreference.shown_tables import (
     best_table,
     shown_tables,
 )
-from attentionology.analyses.shared.best_head import with_control
+from attentionology.analyses.counting.best_head import with_control
 from tests.documents import counted_mentions, random_batch
 from tests.shown_tables import (
     Columns,

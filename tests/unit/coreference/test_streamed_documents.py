@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from attentionology.analyses.coreference.choices import account, choices
-from attentionology.corpora_loaders import CorpusError
-from attentionology.corpora_loaders.coreference import Documents, documents, load_documents
+from attentionology.corpora_loaders import CorpusError, documents
 from attentionology.corpora_loaders.coreference.document import beginning_of
+from attentionology.corpora_loaders.documents import Documents, load_documents
 from attentionology.engine.parts import content_of_inputs
 from attentionology.extractors import make_windows
 from tests import tiny

@@ -12,17 +12,17 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..corpus import Corpus
-from ..describing import amount
-from ..errors import CorpusError
-from ..punctuation import MARKING, Punctuation
-from ..sample import SAMPLE_TREEBANK
-from ..stream import HELD, Files, Parts, Stream, read_files
-from ..tally import Tally
-from ..unique_names import UniqueNames
-from .document import TYPES, ZERO, Account, Document
+from .coreference.document import TYPES, ZERO, Account, Document
+from .coreference.in_corpus import MarkedDocuments, RenamedDocuments, marked_document, renamed_document, sentences_of
+from .corpus import Corpus
+from .describing import amount
+from .errors import CorpusError
 from .formats import FORMATS, format_of, get_format
-from .in_corpus import MarkedDocuments, RenamedDocuments, marked_document, renamed_document, sentences_of
+from .punctuation import MARKING, Punctuation
+from .sample import SAMPLE_TREEBANK
+from .stream import HELD, Files, Parts, Stream, read_files
+from .tally import Tally
+from .unique_names import UniqueNames
 
 HELD_IN_DOCUMENTS = 4 * HELD
 """The largest number of sentences of documents that are held: more than of a treebank, because documents take longer to

@@ -14,8 +14,8 @@ from ...storage.nearest import check_choice
 from ...storage.writing import amount
 from ..errors import ModelError
 from ..model.encoder import Encoder
-from .pieces import Pieces, Segment, positions_of
-from .tokenizer import needs_space, reserved_ids
+from ..tokens.pieces import Pieces, Segment, positions_of
+from ..tokens.tokenizer import needs_space, reserved_ids
 
 SegmentIds = Literal["zeros", "pair"]
 

@@ -35,7 +35,7 @@ class Measured:
             if the replicate draws nothing of the group.
         choice: what the run chose for this group on the whole corpus, for example ``"3-9 dep->head"``; may be empty.
         units: the effective number of sentences, documents or other units that are resampled; NaN if it is unknown.
-            Fewer than `attentionology.analyses.shared.resampling.FEWEST_UNITS` are not tested.
+            Fewer than `attentionology.analyses.counting.resampling.FEWEST_UNITS` are not tested.
 
     Example:
         >>> import numpy as np

@@ -11,7 +11,7 @@ from ...corpora_loaders import Sentence
 from ..errors import ModelError
 from ..maps.batching import ExtractionLog
 from ..maps.extraction import extract
-from .encoder import Encoder
+from ..model.encoder import Encoder
 
 
 @dataclass(frozen=True)

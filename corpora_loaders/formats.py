@@ -3,7 +3,7 @@
 To add a format, write its reader and add a row to `FORMATS`.
 
 Example:
-    >>> from attentionology.corpora_loaders.coreference import FORMATS
+    >>> from attentionology.corpora_loaders.formats import FORMATS
     >>> [(corpus_format.name, corpus_format.has_trees) for corpus_format in FORMATS]
     [('conll2012', False), ('conllu', True), ('gap', False)]
 """
@@ -18,17 +18,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ...storage.nearest import UnknownNameError, unknown
-from ...storage.plugins import Plugins, RegistryError, loaded, running, source_of
-from ..conllu_file import read_conllu
-from ..errors import CorpusError
-from ..lines import WHOLE_NUMBER, located_lines
-from ..sentence import Sentence
-from .benchmarks import HEADER, read_gap
-from .conll2012 import BEGIN, read_columns
-from .document import Document
-from .entities import read_entities
-from .unread import Beginning, unread_columns, unread_text
+from ..storage.nearest import UnknownNameError, unknown
+from ..storage.plugins import Plugins, RegistryError, loaded, running, source_of
+from .conllu_file import read_conllu
+from .coreference.benchmarks import HEADER, read_gap
+from .coreference.conll2012 import BEGIN, read_columns
+from .coreference.document import Document
+from .coreference.entities import read_entities
+from .coreference.unread import Beginning, unread_columns, unread_text
+from .errors import CorpusError
+from .lines import WHOLE_NUMBER, located_lines
+from .sentence import Sentence
 
 _FIRST_ID = re.compile(r"1|1-\d+|[01]\.\d+")
 _LAST_CELL = re.compile(r"[-_*]|\(.*|.*\)")
@@ -54,7 +54,7 @@ class CorpusFormat:
         read_trees: a function that reads sentences with dependency trees; None if the format has none.
 
     Example:
-        >>> from attentionology.corpora_loaders.coreference import format_of
+        >>> from attentionology.corpora_loaders.formats import format_of
         >>> from attentionology.corpora_loaders import SAMPLE_TREEBANK
         >>> sentence = next(format_of(SAMPLE_TREEBANK).read_trees(SAMPLE_TREEBANK))
         >>> sentence.words[:3]
@@ -82,7 +82,7 @@ def format_of(path: str | Path) -> CorpusFormat:
         CorpusError: the file cannot be read, or has a format that is recognized, but not read.
 
     Example:
-        >>> from attentionology.corpora_loaders.coreference import format_of
+        >>> from attentionology.corpora_loaders.formats import format_of
         >>> from attentionology.corpora_loaders import SAMPLE_TREEBANK
         >>> format_of(SAMPLE_TREEBANK).name
         'conllu'
@@ -157,7 +157,7 @@ def detect_format(path: str | Path) -> str:
         CorpusError: the file cannot be read.
 
     Example:
-        >>> from attentionology.corpora_loaders.coreference import detect_format
+        >>> from attentionology.corpora_loaders.formats import detect_format
         >>> from attentionology.corpora_loaders import SAMPLE_TREEBANK
         >>> detect_format(SAMPLE_TREEBANK)
         'conllu'

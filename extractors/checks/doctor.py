@@ -21,13 +21,13 @@ from ..kinds import get_kind, list_kinds
 from ..layers.verification import ROW_SUM_TOLERANCE, mass_on_padding, off_one
 from ..maps.batching import ExtractionLog, obstacle
 from ..maps.extraction import extract
+from ..model.checkpoint import untrained_weights
+from ..model.conditions import SAME
+from ..model.encoder import Encoder
+from ..model.forward_pass import Forward
+from ..model.loading import load_tokenizer
 from ..tokens.pieces import Pieces
 from ..tokens.text_fit import TextFit
-from .checkpoint import untrained_weights
-from .conditions import SAME
-from .encoder import Encoder
-from .forward_pass import Forward
-from .loading import load_tokenizer
 from .precision import Precision
 
 T = TypeVar("T")

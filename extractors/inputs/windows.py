@@ -10,11 +10,12 @@ from itertools import accumulate
 from typing import Any, ClassVar
 
 from ...corpora_loaders import Corpus, CorpusError, Sentence
-from ...corpora_loaders.coreference import Document, Documents
+from ...corpora_loaders.coreference import Document
 from ...corpora_loaders.coreference.document import beginning_of
+from ...corpora_loaders.documents import Documents
 from ...corpora_loaders.stream import Parts, Stream
 from ..model.encoder import Encoder
-from .pieces import Pieces
+from ..tokens.pieces import Pieces
 
 DOCUMENT_LENGTH = 128
 """How many pieces of a document are read, special tokens included (Clark et al. 2019, §4.3)."""
@@ -65,7 +66,8 @@ class Windows(Corpus):
     Example:
         >>> from attentionology import Sentence, load_encoder
         >>> from attentionology.extractors import make_windows
-        >>> from attentionology.corpora_loaders.coreference import Document, Documents
+        >>> from attentionology.corpora_loaders.coreference import Document
+        >>> from attentionology.corpora_loaders.documents import Documents
         >>> document = Document("d1", (Sentence("s1", ("Cats", "sleep", ".", "They", "dream", ".")),), ())
         >>> corpus = Documents(document.sentences, documents=(document,))
         >>> windows = make_windows(load_encoder("demo"), corpus, length=5, stride=0)
@@ -131,7 +133,8 @@ def make_windows(
     Example:
         >>> from attentionology import Sentence, load_encoder
         >>> from attentionology.extractors import make_windows
-        >>> from attentionology.corpora_loaders.coreference import Document, Documents
+        >>> from attentionology.corpora_loaders.coreference import Document
+        >>> from attentionology.corpora_loaders.documents import Documents
         >>> document = Document("d1", (Sentence("s1", ("Cats", "sleep", ".", "They", "dream", ".")),), ())
         >>> corpus = Documents(document.sentences, documents=(document,))
         >>> windows = make_windows(load_encoder("demo"), corpus, length=6, stride=2)

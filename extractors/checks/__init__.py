@@ -1,0 +1,1 @@
+"""Examinations of a model: what it supports (`doctor`), and how precise its maps are."""
