@@ -1,6 +1,8 @@
 """The formats of annotated corpora: how a file of each format is recognized, and how it is read.
 
-To add a format, write its reader and add a row to `FORMATS`.
+To add a format, write its reader and add a row to `FORMATS`. The rows of `UNREAD` are formats that are recognized but
+not read, because a reader of another format would list one mistake for each of their lines. To read one of them, put a
+row with the same recognizer into `FORMATS` in the place of its own.
 
 Example:
     >>> from attentionology.corpora_loaders.formats import FORMATS
@@ -14,25 +16,27 @@ import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..storage.nearest import UnknownNameError, unknown
 from ..storage.plugins import Plugins, RegistryError, loaded, running, source_of
+from .beginning import Beginning, beginning_of_file
 from .conllu_file import read_conllu
 from .coreference.benchmarks import HEADER, read_gap
-from .coreference.conll2012 import BEGIN, read_columns
+from .coreference.conll2012 import read_columns
 from .coreference.document import Document
 from .coreference.entities import read_entities
-from .coreference.unread import Beginning, unread_columns, unread_text
 from .errors import CorpusError
-from .lines import WHOLE_NUMBER, located_lines
+from .lines import WHOLE_NUMBER
 from .sentence import Sentence
 
 _FIRST_ID = re.compile(r"1|1-\d+|[01]\.\d+")
 _LAST_CELL = re.compile(r"[-_*]|\(.*|.*\)")
-_MOST_LINES = 1000  # the number of lines in which the first row is searched
+_STANDARD_COLUMNS = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC".split()
+_COLUMNS = re.compile(r"#\s*global\.columns\s*=\s*(?P<names>.*)")
+_COLUMNS_2009, _COLUMNS_2010 = 14, 14  # the least numbers of columns
+_HEADS_2009 = slice(8, 10)  # the columns HEAD and PHEAD
 
 
 DocumentReader = Callable[..., Iterator[tuple[Document, Any]]]
@@ -73,6 +77,19 @@ class CorpusFormat:
         return self.read_trees is not None
 
 
+@dataclass(frozen=True)
+class UnreadFormat:
+    """A format that is recognized, but not read.
+
+    Attributes:
+        recognize: a function that tells from the beginning of a file whether the file has the format.
+        name: a function that returns what an error calls the format.
+    """
+
+    recognize: Callable[[Beginning], bool]
+    name: Callable[[Beginning], str]
+
+
 def format_of(path: str | Path) -> CorpusFormat:
     """Return the format of a corpus, recognized by its first lines.
 
@@ -91,10 +108,11 @@ def format_of(path: str | Path) -> CorpusFormat:
     for corpus_format in FORMATS:
         if corpus_format.recognize(beginning):
             return corpus_format
-    if unread := unread_columns(beginning) or unread_text(beginning):
-        known = ", ".join(corpus_format.name for corpus_format in FORMATS)
-        message = f"this looks like {unread}, which is none of the formats that are read: {known}; convert it first"
-        raise CorpusError(message, file=path, line=beginning.line)
+    for unread in UNREAD:
+        if unread.recognize(beginning):
+            known = ", ".join(corpus_format.name for corpus_format in FORMATS)
+            message = f"this looks like {unread.name(beginning)}, which is none of the formats that are read: {known}"
+            raise CorpusError(f"{message}; convert it first", file=path, line=beginning.line)
     return CONLLU
 
 
@@ -165,27 +183,60 @@ def detect_format(path: str | Path) -> str:
     return format_of(path).name
 
 
-def beginning_of_file(path: str | Path) -> Beginning:
-    """Read the beginning of a file."""
-    comments: list[str] = []
-    for line, _, text in islice(located_lines(path), _MOST_LINES):
-        if text.startswith("#"):
-            comments.append(text)
-        elif text.strip():
-            return Beginning(tuple(comments), text, line)
-    return Beginning(tuple(comments))
+def _is_json(beginning: Beginning) -> bool:
+    return re.match(r'\{\s*"', beginning.row) is not None
+
+
+def _is_xml(beginning: Beginning) -> bool:
+    return beginning.row.startswith(("<?xml", "<!DOCTYPE"))
+
+
+def _named_columns(beginning: Beginning) -> list[str]:
+    """Return the columns of CoNLL-U Plus, unless they are those of CoNLL-U."""
+    names = next((match["names"].split() for match in map(_COLUMNS.match, beginning.comments) if match), [])
+    return [] if names == _STANDARD_COLUMNS else names
+
+
+def _is_conllu_plus(beginning: Beginning) -> bool:
+    return bool(_named_columns(beginning)) and not _is_json(beginning) and not _is_xml(beginning)
+
+
+def _has_forms(beginning: Beginning) -> bool:
+    """Whether the first row is that of a word with the number 1 and a form; rows of CoNLL-2012 have further numbers."""
+    cells = beginning.cells
+    return cells[:1] == ["1"] and not any(map(WHOLE_NUMBER.fullmatch, cells[1:3])) and not _named_columns(beginning)
+
+
+def _is_semeval2010(beginning: Beginning) -> bool:
+    return _has_forms(beginning) and beginning.begins_document and len(beginning.cells) >= _COLUMNS_2010
+
+
+def _is_conll2009(beginning: Beginning) -> bool:
+    if not _has_forms(beginning) or beginning.begins_document or len(beginning.cells) < _COLUMNS_2009:
+        return False
+    return all(head == "_" or WHOLE_NUMBER.fullmatch(head) for head in beginning.cells[_HEADS_2009])
+
+
+def _has_other_name(beginning: Beginning) -> bool:
+    """Whether a file has a format with a mark of its own, although its rows may look like those of another format."""
+    recognizers = (_is_json, _is_xml, _is_conllu_plus, _is_semeval2010, _is_conll2009, _is_gap)
+    return any(recognize(beginning) for recognize in recognizers)
 
 
 def _is_conll2012(beginning: Beginning) -> bool:
     """Whether a file begins like CoNLL-2012, with a document or with a row whose last cell may have brackets."""
-    if unread_columns(beginning) or unread_text(beginning):
+    if _has_other_name(beginning):
         return False
-    if any(map(BEGIN.match, beginning.comments)):
+    if beginning.begins_document:
         return True
-    if _is_gap(beginning) or _is_tree_row(beginning.row):
+    if _is_tree_row(beginning.row):
         return False
-    columns = beginning.row.split()
-    return len(columns) > 1 and _LAST_CELL.fullmatch(columns[-1]) is not None
+    cells = beginning.row.split()
+    return len(cells) > 1 and _LAST_CELL.fullmatch(cells[-1]) is not None
+
+
+def _is_conllu(beginning: Beginning) -> bool:
+    return _is_tree_row(beginning.row) and not beginning.begins_document and not _has_other_name(beginning)
 
 
 def _is_gap(beginning: Beginning) -> bool:
@@ -207,7 +258,7 @@ def _is_tree_row(row: str) -> bool:
 CONLLU = CorpusFormat(
     "conllu",
     "CoNLL-U with Entity= in MISC",
-    lambda beginning: _is_tree_row(beginning.row) and not _is_conll2012(beginning) and not unread_columns(beginning),
+    _is_conllu,
     read_entities,
     read_conllu,
 )
@@ -218,3 +269,22 @@ FORMATS: tuple[CorpusFormat, ...] = (
     CorpusFormat("gap", "GAP", _is_gap, read_gap),
 )
 """All formats, each with how it is recognized and read."""
+
+UNREAD = (
+    UnreadFormat(
+        _is_json,
+        lambda beginning: (
+            "JSON Lines of documents with sentences and clusters"
+            if '"clusters"' in beginning.row and '"sentences"' in beginning.row
+            else "JSON Lines"
+        ),
+    ),
+    UnreadFormat(_is_xml, lambda beginning: "XML"),
+    UnreadFormat(
+        _is_conllu_plus,
+        lambda beginning: f"CoNLL-U Plus with the columns {' '.join(_named_columns(beginning))[:200]}",
+    ),
+    UnreadFormat(_is_semeval2010, lambda beginning: "coreference in the columns of SemEval-2010"),
+    UnreadFormat(_is_conll2009, lambda beginning: "CoNLL-2009"),
+)
+"""Formats that are recognized, but not read: their error is the name of the format."""

@@ -6,11 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from attentionology.corpora_loaders import CorpusError, Sentence, formats, load_treebank
+from attentionology.corpora_loaders.beginning import Beginning, beginning_of_file
 from attentionology.corpora_loaders.coreference.benchmarks import HEADER
 from attentionology.corpora_loaders.documents import load_documents
-from attentionology.corpora_loaders.formats import FORMATS, detect_format, format_of
+from attentionology.corpora_loaders.formats import CONLLU, FORMATS, UNREAD, detect_format, format_of
 from attentionology.engine.corpus import CorpusOptions, has_trees, read_corpus
 
 CONLLU_ROW = "1\tIt\tit\tPRON\tPRP\t_\t0\troot\t_\t_"
@@ -42,8 +45,6 @@ BEGINNINGS = {
 def test_formats_are_told_by_their_first_lines(write, text):
     path = write(text)
     assert detect_format(path) == format_of(path).name == BEGINNINGS[text]
-    beginning = formats.beginning_of_file(path)
-    assert sum(known.recognize(beginning) for known in FORMATS) <= 1
 
 
 def test_which_formats_have_trees():
@@ -88,11 +89,11 @@ def test_a_format_is_added_with_one_row(write, monkeypatch):
     assert not has_trees(options)
 
 
-HEAD_2009 = "1\tIt\t_\t_\tPRON\tPRON\t_\t_\t2\t2\tnsubj\tnsubj\t_\t_"
-UNREAD = {
+ROW_2009 = "1\tIt\t_\t_\tPRON\tPRON\t_\t_\t2\t2\tnsubj\tnsubj\t_\t_"
+UNREAD_FILES = {
     "# global.columns = ID FORM HEAD\n1\tIt\t0\n": "2: this looks like CoNLL-U Plus with the columns ID FORM HEAD",
-    f"\n{HEAD_2009}\n": "2: this looks like CoNLL-2009",
-    f"{HEAD_2009}\tA0\tA1\n": "1: this looks like CoNLL-2009",
+    f"\n{ROW_2009}\n": "2: this looks like CoNLL-2009",
+    f"{ROW_2009}\tA0\tA1\n": "1: this looks like CoNLL-2009",
     "#begin document d\n1\tJan\t_\tjan\t_\tN\t_\t_\t2\t_\t_\tsu\t_\t_\t_\t(1)\n": "2: .* columns of SemEval-2010",
     '{"sentences": [["Ann"]], "clusters": []}\n': "1: .* JSON Lines of documents with sentences and clusters",
     '{"text": "Ann (left"}\n': "1: this looks like JSON Lines, which",
@@ -100,20 +101,49 @@ UNREAD = {
 }
 
 
-@pytest.mark.parametrize("text", UNREAD)
+@pytest.mark.parametrize("text", UNREAD_FILES)
 @pytest.mark.parametrize("load", [load_treebank, load_documents, detect_format])
 def test_a_format_that_is_not_read_is_named_in_one_line(write, text, load):
-    with pytest.raises(CorpusError, match=UNREAD[text]) as caught:
+    with pytest.raises(CorpusError, match=UNREAD_FILES[text]) as caught:
         load(write(text))
     assert len(caught.value.mistakes) == 1
     assert str(caught.value).endswith("none of the formats that are read: conll2012, conllu, gap; convert it first")
+
+
+def recognizers(text: str, write) -> list[str]:
+    """The formats that recognize a file, also those that are not read."""
+    beginning = beginning_of_file(write(text))
+    read = [known.name for known in FORMATS if known.recognize(beginning)]
+    return read + [known.name(beginning) for known in UNREAD if known.recognize(beginning)]
+
+
+@pytest.mark.parametrize("text", [*BEGINNINGS, *UNREAD_FILES])
+def test_no_two_formats_recognize_the_same_file(write, text):
+    assert len(recognizers(text, write)) <= 1
+    assert text not in UNREAD_FILES or recognizers(text, write)
+
+
+CELLS = st.sampled_from(["1", "2", "1-2", "0", "_", "-", "*", "(0)", "It", "x", '{"a":', "{", "<?xml", HEADER])
+COMMENTS = st.sampled_from(["#begin document x", "# global.columns = ID FORM", "# text = a", "#"])
+
+
+@given(comments=st.lists(COMMENTS, max_size=3), cells=st.lists(CELLS, min_size=1, max_size=16), tabs=st.booleans())
+@settings(max_examples=500)
+def test_no_two_formats_recognize_the_same_random_beginning(comments, cells, tabs):
+    beginning = Beginning(tuple(comments), ("\t" if tabs else " ").join(cells), 1 + len(comments))
+    found = [known for known in (*FORMATS, *UNREAD) if known.recognize(beginning)]
+    assert len(found) <= 1
+    # A row of CoNLL-U may not be lost to another format, unless a comment says that it has one.
+    looks_like_a_tree = tabs and len(cells) == 10 and cells[0] == "1" and cells[6] == "0"
+    if looks_like_a_tree and not {"#begin document x", "# global.columns = ID FORM"} & {*comments}:
+        assert found == [CONLLU]
 
 
 @pytest.mark.parametrize(
     ("text", "name"),
     [
         (f"# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC\n{CONLLU_ROW}\n", "conllu"),
-        (f"{HEAD_2009.replace('2', 'x')}\n", "conllu"),  # whose reader says how many columns there are
+        (f"{ROW_2009.replace('2', 'x')}\n", "conllu"),  # whose reader says how many columns there are
         ("#begin document 1\n" + "1\t0\t0\tIt\tPRP\t(TOP*)\t-\t-\t-\t-\t*\t*\t*\t*\t(0)\n", "conll2012"),
         ("{ (0)\n", "conll2012"),  # a bracket is a word
     ],
