@@ -60,6 +60,14 @@ def naive_rows(name, classes, rows, special, seed):
     ]
 
 
+@pytest.mark.parametrize("name", TESTS)
+def test_a_text_alone_has_the_values_that_it_has_among_others(name):
+    model = Fake(3, 2, "keep", 1)
+    together = examine(model, IDS, TEXTS, {name: TESTS[name]})
+    alone = [examine(model, [text_id], [text], {name: TESTS[name]}) for text_id, text in zip(IDS, TEXTS, strict=True)]
+    pd.testing.assert_frame_equal(pd.concat(alone, ignore_index=True)[together.columns], together, atol=1e-7)
+
+
 @pytest.mark.parametrize("cells", [1, 500, 20_000_000])
 @pytest.mark.parametrize("options", MODELS)
 def test_every_column_equals_the_naive_loop(options, cells, monkeypatch):
