@@ -7,12 +7,14 @@ inputs of equal lengths together. `ReadableModel` is what an encoder needs of a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
 from ..errors import ModelError, cause
+from ..tokens.pieces import Pieces
 from .checkpoint import untrained_weights
 from .loading import quiet
 
@@ -153,6 +155,25 @@ def same_attention(first: Sequence[Sequence[Tensor]], second: Sequence[Sequence[
         for layers, other_layers in zip(first, second, strict=True)
         for alpha, other_alpha in zip(layers, other_layers, strict=True)
     )
+
+
+def batching_of(read: Callable[..., list[list[Tensor]]], long: Pieces, short: Pieces, label: str) -> Batching:
+    """Return which inputs can be read together without changing each other's attention, found out on two inputs.
+
+    The function ``read`` returns for each input of a padded batch the attention of its layers, without the padding.
+    """
+    [long_alone], [short_alone] = read(long), read(short)
+    if not all(bool(alpha.isfinite().all()) for alpha in (*long_alone, *short_alone)):
+        raise ModelError(f"{label}: its attention is NaN or infinite")
+    if same_attention(read(long, short), [long_alone, short_alone]):  # then it is the same each time
+        return "padded"
+    if not same_attention(read(long), [long_alone]):
+        raise ModelError(
+            f"{label}: the same input gives different attention each time, so maps of this model cannot be trusted"
+        )
+    reversed_ = replace(long, ids=long.ids[::-1])  # another input of the same length
+    both_alone = [long_alone, *read(reversed_)]
+    return "equal lengths" if same_attention(read(long, reversed_), both_alone) else "one by one"
 
 
 def _full_attention_limit(model: Any) -> int | None:

@@ -25,13 +25,13 @@ from . import forward_pass
 from .conditions import (
     Batching,
     attend_fully,
+    batching_of,
     check_full_attention,
     check_readable,
     check_vocabulary,
     has_sinks,
     hidden_states_of,
     longest_input,
-    same_attention,
     switch_to_eager,
 )
 from .files import LoadedFiles
@@ -262,19 +262,7 @@ class Encoder(LoadedModel):
         if len(aligned) < len(sentences):
             return "one by one"
         long, short = (replace(pieces, ids=pieces.ids[: self.max_length]) for pieces in aligned)
-        [long_alone], [short_alone] = self._attention(long), self._attention(short)
-        if not all(bool(alpha.isfinite().all()) for alpha in (*long_alone, *short_alone)):
-            raise ModelError(f"{self.label}: its attention is NaN or infinite")
-        if same_attention(self._attention(long, short), [long_alone, short_alone]):  # then it is the same each time
-            return "padded"
-        if not same_attention(self._attention(long), [long_alone]):
-            raise ModelError(
-                f"{self.label}: the same input gives different attention each time, so maps of this model cannot be "
-                "trusted"
-            )
-        reversed_ = replace(long, ids=long.ids[::-1])  # another input of the same length
-        both_alone = [long_alone, *self._attention(reversed_)]
-        return "equal lengths" if same_attention(self._attention(long, reversed_), both_alone) else "one by one"
+        return batching_of(self._attention, long, short, self.label)
 
     def _attention(self, *batch: Pieces) -> list[list[Tensor]]:
         """Return for each input of a padded batch the attention of its layers, without the padding."""
