@@ -33,6 +33,7 @@ from ..extractors import (
     shared_cells,
 )
 from ..extractors.maps.batching import TooLong, usual_cells
+from ..extractors.maps.shared_pass import kept_for
 from ..extractors.model.loaded_model import LoadedModel
 from ..extractors.translation import GATHERED, PairReader, read_pairs
 from ..reports.progress import Stages, progress_bar
@@ -77,10 +78,12 @@ class Readers:
         return self._copy[1]
 
 
-def batches_of(model: LoadedModel, inputs: Sequence[Any], *, hidden_states: bool, **options: Any) -> Iterator[Any]:
+def batches_of(
+    model: LoadedModel, inputs: Sequence[Any], makers: Sequence[BatchMaker[Any]], **options: Any
+) -> Iterator[Any]:
     """Yield what the makers need of each batch: of sentences, or of sentence pairs if the model reads these."""
     if isinstance(model, Encoder):
-        return shared_batches(model, inputs, hidden_states=hidden_states, **options)
+        return shared_batches(model, inputs, **kept_for(makers), **options)
     if isinstance(model, PairReader):
         return read_pairs(model, inputs, gather=GATHERED, **options)
     raise TypeError(f"{model!r} reads neither sentences nor sentence pairs")
@@ -90,7 +93,7 @@ def reader_of(model: LoadedModel, limits: Limits) -> Reader:
     """Return a function with which follow-ups read a few more inputs."""
 
     def read(inputs: Sequence[Sentence], maker: BatchMaker[Any]) -> Iterator[Any]:
-        for batch in batches_of(model, inputs, hidden_states=maker.reads_weights, **vars(limits)):
+        for batch in batches_of(model, inputs, [maker], **vars(limits)):
             yield maker.of(batch)
 
     return read
@@ -174,13 +177,12 @@ class Pass:
         makers = list(dict.fromkeys(request.maker for request in self.requests))
         masking = {} if self.masking is None else {"mask_rate": self.masking.rate, "seed": self.masking.seed}
         options = {**vars(limits), **masking, "batch_cells": shared_cells(makers, limits.batch_cells)}
-        reads_weights = any(maker.reads_weights for maker in makers)
         counted, log = PassCounts(), PassLog()  # of this pass alone, because nothing is added of one that fails
         bar: AbstractContextManager[Callable[[int], None]]
         bar = nullcontext(advance) if advance else progress_bar(self.label, len(self.inputs), unit=self.unit)
         try:
             with bar as show_progress:
-                for batch in batches_of(model, self.inputs, hidden_states=reads_weights, log=log, **options):
+                for batch in batches_of(model, self.inputs, makers, log=log, **options):
                     self._count(batch, makers, model, limits, counted)
                     show_progress(len(batch))
             if not log.read and (self.optional or not may_be_empty):
@@ -227,6 +229,7 @@ class Pass:
             return 0
         # The layers of all kinds are held together, and each of them has no more heads than the widest kind.
         layers = sum(shape[1] for shape in shapes)
+        layers += 2 * model.n_layers * len(kept_for(batch_of)["losses"])  # a graph, and the gradients from it
         heads = max(shape[2] for shape in shapes)
         longest = max(shape[-1] for shape in shapes)
         cells = shared_cells(list(batch_of), limits.batch_cells)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ...storage.nearest import UnknownNameError, unknown
 from ...storage.plugins import Plugins, RegistryError, loaded, source_of
-from ..layers import Layer
+from ..layers import Layer, TextLoss
 
 LayerMap = Callable[[Layer], Float[Tensor, "batch heads n n"]]
 Registered = TypeVar("Registered", bound=LayerMap)
@@ -42,6 +42,8 @@ class MapKind:
         vectors: whether the map is made of norms of vectors, which may also be merged before the norm is taken.
         residual: whether the residual connection is part of the map; rollout adds it where it is not.
         noise: the relative difference below which two float32 values must not be compared, see `MapBatch.exact`.
+        gradient_of: the loss of each text whose gradient the kind reads as `Layer.gradient`, a function of the final
+            hidden states and the mask of a batch. None if it reads no gradient; then no backward pass is made.
         rollout: whether the maps of the layers are multiplied, see `attentionology.extractors.kinds.rollout`.
 
     Example:
@@ -61,6 +63,7 @@ class MapKind:
     vectors: bool = False
     residual: bool = False
     noise: float = FLOAT32_NOISE
+    gradient_of: TextLoss | None = None
     rollout: bool = False
 
     def __str__(self) -> str:
@@ -102,7 +105,8 @@ def register_kind(name: str, description: str, **properties: Any) -> Callable[[R
     Args:
         name: the name that ``--map`` takes.
         description: one line that names the source.
-        properties: ``rows_sum_to_one``, ``reads_weights``, ``vectors``, ``residual`` and ``noise``, see `MapKind`.
+        properties: ``rows_sum_to_one``, ``reads_weights``, ``vectors``, ``residual``, ``noise`` and
+            ``gradient_of``, see `MapKind`.
 
     Raises:
         ValueError: the name is taken or contains a colon.

@@ -3,6 +3,7 @@
 from .activations import FFBias
 from .architectures import ARCHITECTURES, Architecture, CrossAttention, register_architecture
 from .attention_weights import AttentionWeights
+from .gradients import TextLoss
 from .layer import AttentionBlock, Layer
 from .weights import LayerNorm, LayerWeights, read_weights
 
@@ -16,6 +17,7 @@ __all__ = [
     "Layer",
     "LayerNorm",
     "LayerWeights",
+    "TextLoss",
     "read_weights",
     "register_architecture",
 ]

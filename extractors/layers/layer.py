@@ -126,9 +126,22 @@ class Layer(AttentionBlock):
         x: Float[Tensor, "batch n dim"] | None = None,
         groups: WordMerger | None = None,
         ff_bias: FFBias = "input",
+        gradient: Float[Tensor, "batch heads n n"] | None = None,
     ) -> None:
         super().__init__(alpha, mask, weights=weights, x=x, groups=groups)
         self.ff_bias: FFBias = ff_bias
+        self._gradient = gradient
+
+    @property
+    def gradient(self) -> Float[Tensor, "batch heads n n"]:
+        """``∂L/∂α``, where L is the loss of each text that the kind is registered with; 0 where no attention goes.
+
+        The weight of one head and layer changes and all later layers change with it. A `ModelError` is raised if the
+        kind was not registered with a loss.
+        """
+        if self._gradient is None:
+            raise ModelError("a map kind that reads gradients must be registered with gradient_of=, the loss of a text")
+        return self._gradient
 
     @property
     def weights(self) -> LayerWeights:
@@ -245,4 +258,5 @@ class Layer(AttentionBlock):
                 x=self.x[b : b + 1, :n],
                 groups=self.groups and self.groups.sentences[b],
                 ff_bias=self.ff_bias,
+                gradient=None if self._gradient is None else self._gradient[b : b + 1, :, :n, :n],
             )

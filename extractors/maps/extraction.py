@@ -14,7 +14,7 @@ from ..model.encoder import Encoder
 from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, check_limits
 from .map_batch import Level, MapBatch
 from .map_maker import MapMaker, Merge, Normalize, map_batches
-from .shared_pass import BatchMaker, shared_batches
+from .shared_pass import BatchMaker, kept_for, shared_batches
 
 
 def extract(
@@ -114,11 +114,10 @@ def extract_many(
     """
     batch_makers = [MapMaker(get_kind(maker)) if isinstance(maker, str) else maker for maker in makers]
     options["batch_cells"] = shared_cells(batch_makers, options.get("batch_cells", DEFAULT_BATCH_CELLS))
-    hidden_states = any(maker.reads_weights for maker in batch_makers)
     if not isinstance(encoder, Encoder):
         raise TypeError(f"expected an encoder, see load_encoder, not {encoder!r:.80}")
     # The texts are checked here, by the call, and not when the first map is asked for.
-    batches = shared_batches(encoder, as_sentences(sentences), hidden_states=hidden_states, **options)
+    batches = shared_batches(encoder, as_sentences(sentences), **kept_for(batch_makers), **options)
     return (make_batches(batch_makers, batch) for batch in batches)
 
 
@@ -156,4 +155,5 @@ def shared_cells(makers: Sequence[BatchMaker[Any]], batch_cells: int) -> int:
         32768
     """
     kinds = {maker.kind.name for maker in makers if isinstance(maker, MapMaker)}
-    return max(1, batch_cells // max(1, len(kinds)))
+    held = len(kinds) + len(kept_for(makers)["losses"])  # the gradients of a loss are as large as the maps of a kind
+    return max(1, batch_cells // max(1, held))

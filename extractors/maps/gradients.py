@@ -17,9 +17,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from ...corpora_loaders import Sentence
-from ...corpora_loaders.errors import out_of_memory
 from ...storage.nearest import check_choice
 from ..errors import ModelError
+from ..layers.gradients import gradients_of, keeping_graph
 from ..model.conditions import check_full_attention, switch_to_eager
 from ..model.encoder import Encoder
 from ..model.forward_pass import model_inputs
@@ -125,18 +125,10 @@ class GradientMaker:
         for row, (pieces, indices) in enumerate(mask_batch(batch, self.mask_rate, self.seed)):
             masked.append(pieces)
             is_masked[row, indices] = True
-        with torch.enable_grad():
-            losses, attentions = self._losses(batch, masked, is_masked, ids)
-            try:
-                # The sentences of a batch do not see one another, so that the gradient of the sum has that of each.
-                gradients = torch.autograd.grad(losses.sum(), attentions)
-            except RuntimeError as error:
-                if out_of_memory(error):
-                    raise
-                raise ModelError(
-                    f"{encoder.label}: its output does not depend on the attention weights that it gives, so there is "
-                    f"no gradient ({str(error).split('. ', 1)[0]})"
-                ) from error
+        model = self.masked_lm.to(encoder.device).eval() if self.loss == "mlm" else encoder.model
+        with keeping_graph(model):
+            losses, attentions = self._losses(batch, model, masked, is_masked, ids)
+            gradients = gradients_of(losses, attentions, encoder.label)
         inside = mask[:, None, None, :, None] & mask[:, None, None, None, :]
         absolute_gradients = torch.stack(gradients, dim=1).abs_().masked_fill_(~inside, 0)
         is_finite = losses.isfinite() & absolute_gradients.flatten(1).isfinite().all(1)  # by sentence
@@ -158,13 +150,13 @@ class GradientMaker:
     def _losses(
         self,
         batch: SharedBatch,
+        model: Any,
         masked: Sequence[Pieces],
         is_masked: Bool[Tensor, "batch n"],
         targets: Int[Tensor, "batch n"],
     ) -> tuple[Float[Tensor, " batch"], tuple[Tensor, ...]]:
         """Read masked pieces, and return the loss of each sentence and the attention of each layer."""
         encoder = batch.encoder
-        model = self.masked_lm.to(encoder.device).eval() if self.loss == "mlm" else encoder.model
         output = _read(encoder, model, masked)
         if not output.attentions and switch_to_eager(model):
             output = _read(encoder, model, masked)
@@ -180,13 +172,5 @@ class GradientMaker:
 
 
 def _read(encoder: Encoder, model: Any, pieces: Sequence[Pieces]) -> Any:
-    """Return the output of a model for a batch, with a graph from the embedded words on where gradients are enabled."""
-    inputs = model_inputs(*encoder.pad(pieces), encoder.segment_ids(pieces))
-    # If all parameters are frozen, no graph is recorded. It can always begin at the embedded words.
-    hook = model.get_input_embeddings().register_forward_hook(
-        lambda _module, _inputs, embedded: embedded if embedded.requires_grad else embedded.requires_grad_()
-    )
-    try:
-        return model(**inputs)
-    finally:
-        hook.remove()
+    """Return the output of a model for a batch."""
+    return model(**model_inputs(*encoder.pad(pieces), encoder.segment_ids(pieces)))

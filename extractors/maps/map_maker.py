@@ -20,14 +20,14 @@ from ...storage.nearest import check_choice
 from ...storage.plugins import running
 from ..kinds import MapKind
 from ..kinds.rollout import next_product, row_normalized
-from ..layers import FFBias, Layer
+from ..layers import FFBias, Layer, TextLoss
 from ..layers.verification import check_attention, check_row_sums, off_one
 from ..model.encoder import Encoder
 from ..model.forward_pass import Forward
 from ..tokens.pieces import Pieces
 from ..tokens.word_merging import WordMerger
 from .map_batch import Level, MapBatch
-from .shared_pass import SharedBatch
+from .shared_pass import SharedBatch, kept_for
 
 Merge = Literal["norm", "vector"]
 """Whether the pieces of a word are merged by adding norms, or by adding vectors before the norm is taken."""
@@ -68,6 +68,11 @@ class MapMaker:
         return self.kind.reads_weights
 
     @property
+    def gradient_of(self) -> TextLoss | None:
+        """The loss whose gradient with respect to attention the kind needs, if it needs any."""
+        return self.kind.gradient_of
+
+    @property
     def merges_vectors(self) -> bool:
         """Whether the pieces of words are merged before norms are taken."""
         return self.level == "word" and self.merge == "vector"
@@ -84,7 +89,7 @@ class MapMaker:
         """
         if self.reads_weights:  # the layers are verified together
             first_layers = None
-        forward = encoder.forward(pieces, hidden_states=self.reads_weights, first_layers=first_layers)
+        forward = encoder.forward(pieces, first_layers=first_layers, **kept_for([self]))
         return make_maps([self], forward, encoder, pieces)[0]
 
     def of(self, batch: SharedBatch) -> MapBatch:
@@ -124,16 +129,17 @@ def make_maps(
         words = WordMerger(pieces, forward.mask.shape[1], dtype=forward.attentions[0].dtype, device=forward.mask.device)
     stacks = [_Stack(maker, forward, words) for maker in makers]
     # A layer is recomputed once for all makers that merge the same vectors and take the same bias into account. The
-    # bias matters only to kinds that read the feed-forward block, which are among those that read weights.
-    readings: dict[tuple[bool, FFBias], list[_Stack]] = {}
-    for stack in stacks:
+    # bias matters only to kinds that read the feed-forward block, which are among those that read weights. Only kinds
+    # that asked for a gradient see it, and they come last, so that it is released with the attention.
+    readings: dict[tuple[bool, FFBias, TextLoss | None], list[_Stack]] = {}
+    for stack in sorted(stacks, key=lambda stack: stack.maker.gradient_of is not None):
         bias: FFBias = stack.maker.ff_bias if stack.maker.reads_weights else "input"
-        readings.setdefault((stack.maker.merges_vectors, bias), []).append(stack)
+        readings.setdefault((stack.maker.merges_vectors, bias, stack.maker.gradient_of), []).append(stack)
     # All maps of one long sentence can take gigabytes, so no layer, and no attention of it, may be alive any longer
     # than it is needed: the last reading releases the attention, and the layer is deleted before the next is made.
-    for number, ((merges_vectors, ff_bias), readers) in enumerate(readings.items(), start=1):
+    for number, ((merges_vectors, ff_bias, loss), readers) in enumerate(readings.items(), start=1):
         is_last = number == len(readings)
-        layers = forward.layers(words if merges_vectors else None, ff_bias, release=is_last)
+        layers = forward.layers(words if merges_vectors else None, ff_bias, loss, release=is_last)
         for index, layer in enumerate(layers):
             if in_turns and number == 1:
                 check_attention([layer.alpha], forward.mask, forward.mask, encoder.label, sinks=encoder.has_sinks)

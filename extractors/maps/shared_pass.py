@@ -17,6 +17,7 @@ import numpy as np
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.describing import amount
 from ..errors import ModelError
+from ..layers import TextLoss
 from ..model.encoder import Encoder
 from ..model.forward_pass import Forward
 from ..tokens.pieces import Pieces
@@ -34,6 +35,7 @@ class SharedBatch:
         sentences: the sentences, in batch order.
         pieces: the pieces of each sentence, some of which may be masked.
         hidden_states: whether the forward pass keeps hidden states, because some maker needs them.
+        losses: the losses whose gradients some maker needs.
 
     Example:
         >>> from attentionology import Sentence, load_encoder
@@ -47,6 +49,7 @@ class SharedBatch:
     sentences: tuple[Sentence, ...]
     pieces: list[Pieces]
     hidden_states: bool = False
+    losses: tuple[TextLoss, ...] = ()
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -57,7 +60,7 @@ class SharedBatch:
     @functools.cached_property
     def forward(self) -> Forward:
         """The forward pass, which is made when it is first read and then kept."""
-        return self.encoder.forward(self.pieces, hidden_states=self.hidden_states)
+        return self.encoder.forward(self.pieces, hidden_states=self.hidden_states, losses=self.losses)
 
 
 @runtime_checkable
@@ -93,6 +96,7 @@ def shared_batches(
     sentences: Iterable[Sentence],
     *,
     hidden_states: bool = False,
+    losses: tuple[TextLoss, ...] = (),
     mask_rate: float = 0.0,
     seed: int = 0,
     batch_cells: int = DEFAULT_BATCH_CELLS,
@@ -106,6 +110,7 @@ def shared_batches(
         encoder: the model.
         sentences: read lazily, one window at a time.
         hidden_states: whether forward passes keep hidden states.
+        losses: the losses whose gradients with respect to attention are computed.
         mask_rate: the probability that a piece of a word is replaced by the mask token. The generator depends on the
             sentence's id and the seed alone.
         seed: the seed of the masking.
@@ -130,7 +135,17 @@ def shared_batches(
         if mask_rate:
             aligned = zip(batch, pieces, strict=True)
             pieces = [mask_pieces(encoder, p, mask_rate, f"{seed} {s.id}")[0] for s, p in aligned]
-        yield SharedBatch(encoder, batch, pieces, hidden_states)
+        yield SharedBatch(encoder, batch, pieces, hidden_states, losses)
+
+
+def kept_for(makers: Iterable[Any]) -> dict[str, Any]:
+    """Return what a forward pass has to keep besides attention for some makers: hidden states, gradients of losses."""
+    makers = list(makers)
+    losses = [getattr(maker, "gradient_of", None) for maker in makers]  # makers of other packages need not have it
+    return {
+        "hidden_states": any(maker.reads_weights for maker in makers),
+        "losses": tuple(dict.fromkeys(loss for loss in losses if loss is not None)),
+    }
 
 
 def check_masking(encoder: Encoder, rate: float) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
+from ...corpora_loaders import Sentence
 from ..errors import ModelError, cause
 from ..tokens.pieces import Pieces
 from .checkpoint import untrained_weights
@@ -157,11 +158,21 @@ def same_attention(first: Sequence[Sequence[Tensor]], second: Sequence[Sequence[
     )
 
 
-def batching_of(read: Callable[..., list[list[Tensor]]], long: Pieces, short: Pieces, label: str) -> Batching:
-    """Return which inputs can be read together without changing each other's attention, found out on two inputs.
+def batching_of(
+    align: Callable[[list[Sentence]], list[Any]],
+    read: Callable[..., list[list[Tensor]]],
+    max_length: int | None,
+    label: str,
+) -> Batching:
+    """Find out by a few short passes which inputs can be read together without changing each other's attention.
 
     The function ``read`` returns for each input of a padded batch the attention of its layers, without the padding.
     """
+    sentences = [Sentence(id=words[0], words=words) for words in (tuple("abcdefghijkl"), ("m",))]
+    aligned = [pieces for pieces in align(sentences) if isinstance(pieces, Pieces)]
+    if len(aligned) < len(sentences):
+        return "one by one"
+    long, short = (replace(pieces, ids=pieces.ids[:max_length]) for pieces in aligned)
     [long_alone], [short_alone] = read(long), read(short)
     if not all(bool(alpha.isfinite().all()) for alpha in (*long_alone, *short_alone)):
         raise ModelError(f"{label}: its attention is NaN or infinite")

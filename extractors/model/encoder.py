@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ from torch import Tensor
 
 from ...corpora_loaders import Sentence
 from ..errors import ModelError, cause
-from ..layers import read_weights
+from ..layers import TextLoss, read_weights
+from ..layers.gradients import attention_gradients, keeping_graph
 from ..layers.verification import Recorder, verify_model
 from ..layers.weights import layer_modules
 from ..tokens.pieces import Pieces, Unalignable, align
@@ -23,7 +23,6 @@ from ..tokens.token_classes import PieceForms, token_classes
 from ..tokens.tokenizer import prepare_tokenizer
 from . import forward_pass
 from .conditions import (
-    Batching,
     attend_fully,
     batching_of,
     check_full_attention,
@@ -94,7 +93,7 @@ class Encoder(LoadedModel):
         self.n_layers, self.n_heads = len(probe), probe[0].shape[1]
         is_lower_triangular = not any(bool(alpha.triu(1).any()) for alpha in probe)
         self.causal = probe[0].shape[-1] > 1 and is_lower_triangular
-        self.batching = self._find_batching()
+        self.batching = batching_of(self.align, self._attention, self.max_length, self.label)
 
     @classmethod
     def from_pretrained(
@@ -141,6 +140,7 @@ class Encoder(LoadedModel):
         hidden_states: bool = False,
         first_layers: int | None = None,
         whole: bool = False,
+        losses: Sequence[TextLoss] = (),
     ) -> Forward:
         """Run one forward pass over sentences padded to the longest.
 
@@ -151,10 +151,14 @@ class Encoder(LoadedModel):
             whole: whether the pass is made at once even if the attention of all layers takes gigabytes. Otherwise
                 layers of decoders are then computed in turns when they are read, see
                 `attentionology.extractors.model.forward_pass.InTurns`, and hidden states are there only after that.
+            losses: those whose gradients with respect to attention are needed. They are computed with the whole pass.
 
         Raises:
-            ModelError: a layer gives no attention matrix; with ``hidden_states``, for the same reasons as `layers`.
+            ModelError: a layer gives no attention matrix; with ``hidden_states``, for the same reasons as `layers`; a
+                gradient cannot be computed or fails its check.
         """
+        if losses:
+            return self._with_gradients(batch, losses, hidden_states=hidden_states)
         ids, mask = self.pad(batch)
         layers = self.layers if hidden_states else None
         if not whole and (turns := self._in_turns(ids, mask, first_layers)) is not None:
@@ -163,6 +167,17 @@ class Encoder(LoadedModel):
         with nullcontext() if hidden_states else attention_only(self.model, first_layers) as n_layers:
             attentions, hidden = self._run(ids, mask, self.segment_ids(batch), n_layers, hidden_states=hidden_states)
         return Forward(list(attentions), mask, hidden, layers)
+
+    def _with_gradients(self, batch: Sequence[Pieces], losses: Sequence[TextLoss], *, hidden_states: bool) -> Forward:
+        """Return what `forward` does of a pass that keeps its graph, with the gradients of losses."""
+        layers = self.layers if hidden_states else None
+        with keeping_graph(self.model) as read:
+            ids, mask = self.pad(batch)
+            attentions, states = self._run(ids, mask, self.segment_ids(batch), hidden_states=True, graph=True)
+            values = {loss: loss((states or ())[-1], mask) for loss in losses}
+            gradients = attention_gradients(values, attentions, mask, read.inputs, self.label)
+        hidden = tuple(state.detach() for state in states or ()) if hidden_states else None
+        return Forward([alpha.detach() for alpha in attentions], mask, hidden, layers, gradients)
 
     def _in_turns(
         self, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"], first_layers: int | None
@@ -255,21 +270,11 @@ class Encoder(LoadedModel):
         """Return the padded ids of texts as the tokenizer reads them, and the mask."""
         return self._padded([self.tokenizer(text).input_ids for text in texts], self.tokenizer.pad_token_id)
 
-    def _find_batching(self) -> Batching:
-        """Find out by a few short passes which inputs can be read together without changing each other's attention."""
-        sentences = [Sentence(id=words[0], words=words) for words in (tuple("abcdefghijkl"), ("m",))]
-        aligned = [pieces for pieces in self.align(sentences) if isinstance(pieces, Pieces)]
-        if len(aligned) < len(sentences):
-            return "one by one"
-        long, short = (replace(pieces, ids=pieces.ids[: self.max_length]) for pieces in aligned)
-        return batching_of(self._attention, long, short, self.label)
-
     def _attention(self, *batch: Pieces) -> list[list[Tensor]]:
         """Return for each input of a padded batch the attention of its layers, without the padding."""
         attentions = self.forward(batch).attentions
         return [[alpha[row, :, : len(p), : len(p)] for alpha in attentions] for row, p in enumerate(batch)]
 
-    @torch.inference_mode()
     def _run(
         self,
         ids: Int[Tensor, "batch n"],
@@ -278,10 +283,14 @@ class Encoder(LoadedModel):
         n_layers: int | None = None,
         *,
         hidden_states: bool = False,
+        graph: bool = False,
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
-        """Return the attention of all layers, of which there must be ``n_layers``, and all hidden states on request."""
+        """Return the attention of all layers, of which there must be ``n_layers``, and all hidden states on request.
+
+        With ``graph``, both are in the graph that `keeping_graph` begins.
+        """
         in_float64 = InFloat64(self.model) if self.dtype == torch.float64 else nullcontext()
-        with self._reading(f"an input of {ids.shape[1]} pieces"), in_float64:
+        with torch.inference_mode(not graph), self._reading(f"an input of {ids.shape[1]} pieces"), in_float64:
             output = self.model(**model_inputs(ids, mask, segment_ids), output_hidden_states=hidden_states)
         attentions = tuple(getattr(output, "attentions", None) or ())
         check_full_attention(self.model, attentions, tuple(ids.shape), self.label, n_layers)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from jaxtyping import Bool, Float, Int
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ...corpora_loaders.describing import amount
 from ..errors import ModelError
-from ..layers import ARCHITECTURES, Architecture, CrossAttention, FFBias, Layer, LayerWeights
+from ..layers import ARCHITECTURES, Architecture, CrossAttention, FFBias, Layer, LayerWeights, TextLoss
 from ..layers.attention_weights import read_linear
 from ..layers.verification import Recorder, verify_batch
 from ..tokens.word_merging import WordMerger
@@ -52,6 +52,7 @@ class Forward:
             only attention. Those of layers that are computed later are still empty, and OPT projects what follows the
             last layer to another width.
         model_layers: the weights of the layers; None if the pass kept only attention.
+        gradients: for each loss that was asked for, its gradients with respect to the attention of each layer.
 
     Example:
         >>> from attentionology import Sentence, load_encoder
@@ -67,6 +68,7 @@ class Forward:
     mask: Bool[Tensor, "batch n"]
     hidden_states: Sequence[Tensor] | None = None
     model_layers: ModelLayers | None = None
+    gradients: Mapping[TextLoss, list[Tensor]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         inputs, pieces = self.mask.shape
@@ -75,28 +77,37 @@ class Forward:
         return f"Forward({', '.join(facts)})"
 
     def layers(
-        self, groups: WordMerger | None = None, ff_bias: FFBias = "input", *, release: bool = False
+        self,
+        groups: WordMerger | None = None,
+        ff_bias: FFBias = "input",
+        loss: TextLoss | None = None,
+        *,
+        release: bool = False,
     ) -> Iterator[Layer]:
         """Yield the layers one after the other. Drop each before you take the next, to save memory.
 
         Args:
             groups: the pieces to merge as vectors.
             ff_bias: see `attentionology.extractors.layers.activations.activation_slopes`.
-            release: whether the pass releases the attention of each layer that is taken, so that its memory is free as
-                soon as the layer is dropped. The attention of all layers is the largest result of a pass.
+            loss: the loss whose gradient the layers have, one of those that the pass was made with.
+            release: whether the pass releases the attention and the gradient of each layer that is taken, so that its
+                memory is free as soon as the layer is dropped. They are the largest results of a pass.
 
         Raises:
             ModelError: what is recomputed is not what the model computed.
         """
+        gradients = [] if loss is None else self.gradients[loss]
         for index, alpha in enumerate(self.attentions):
+            gradient = gradients[index] if gradients else None
             if release and isinstance(self.attentions, list):
                 self.attentions[index] = alpha.new_empty(0)
+                gradients[index : index + 1] = [alpha.new_empty(0)] if gradients else []
             if self.hidden_states is None or self.model_layers is None:
-                yield Layer(alpha, self.mask)
+                yield Layer(alpha, self.mask, gradient=gradient)
                 continue
             weights = self.model_layers.weights[index]
             x = self.hidden_states[index]
-            layer = Layer(alpha, self.mask, weights=weights, x=x, groups=groups, ff_bias=ff_bias)
+            layer = Layer(alpha, self.mask, weights=weights, x=x, groups=groups, ff_bias=ff_bias, gradient=gradient)
             if self.model_layers.comparable[index]:
                 where = f"{self.model_layers.family!r} layer {index + 1}"
                 verify_batch(layer, self.hidden_states[index + 1], where)
