@@ -43,9 +43,9 @@ def segments(encoder: Encoder, n: int) -> list[Sentence]:
     return list(islice(cycle(make_segments(encoder, text, n)), n))
 
 
-def maps_only(encoder: Encoder, inputs: list[Sentence]) -> None:
+def maps_only(encoder: Encoder, inputs: list[Sentence], kind: str = "weight") -> None:
     """Extract token maps and drop them."""
-    for _ in extract(encoder, inputs, level="token", log=ExtractionLog()):
+    for _ in extract(encoder, inputs, kind, level="token", log=ExtractionLog()):
         pass
 
 
@@ -92,6 +92,7 @@ def naive_surface(encoder: Encoder, inputs: list[Sentence]) -> None:
 CONTESTANTS: dict[str, Callable[[Encoder, list[Sentence]], None]] = {
     "forward pass, eager": forward_only,
     "token maps, dropped": maps_only,
+    "attention × gradient": partial(maps_only, kind="attention-x-gradient"),
     "surface": partial(analyzed, distances=False),
     "surface and clusters": partial(analyzed, distances=True),
     "gradients": gradients,
@@ -170,7 +171,7 @@ def compare_memory(n: int) -> None:
     table = Table(title="Peak memory of a fresh process (MB)")
     for column in ("", f"{n} segments", f"{10 * n} segments"):
         table.add_column(column, justify="right" if column else "left")
-    for name in ("forward pass, eager", "surface", "surface and clusters", "gradients"):
+    for name in (name for name in CONTESTANTS if not name.startswith("naive")):
         row = []
         for count in (n, 10 * n):
             command = [sys.executable, "-m", "benchmarks.surface", "--child", name, "--segments", str(count)]

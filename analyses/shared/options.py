@@ -49,6 +49,7 @@ class MapOptions(OptionGroup):
     - alti, alti-l2: how much closer each contribution brings a token to the output of the attention block, by L1 or
       Euclidean distance.
     - value-zeroing: how much the output of a layer changes if the value of a token is set to zero.
+    - attention-x-gradient: each attention weight times the gradient of the size of the text's mean final vector.
     - rollout, rollout:KIND: the attention weights, or maps of another kind, multiplied over the layers.
     """
 

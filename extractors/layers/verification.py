@@ -109,7 +109,7 @@ def relative_difference(actual: Float[Tensor, "*rows dim"], expected: Float[Tens
 
 
 def compare(
-    actual: Tensor, expected: Tensor, name: str, works: str = "the map kind 'weight' and its rollout work"
+    actual: Tensor, expected: Tensor, name: str, works: str = "kinds of maps that do not read weights work"
 ) -> None:
     """Raise `ModelError`, which says what still ``works``, if a recomputed row is off by more than `TOLERANCE`."""
     difference = relative_difference(actual, expected)

@@ -178,7 +178,7 @@ def read_weights(model: Any, n_layers: int, n_heads: int, *, again: bool = False
         known = sorted(name for name, architecture in ARCHITECTURES.items() if architecture.layers)
         raise ModelError(
             f"where {family!r} models keep their value projections, layer norms and feed-forward blocks is not known "
-            f"here, so only the map kind 'weight' and its rollout work. The known families are: "
+            f"here, so only kinds of maps that do not read weights work. The known families are: "
             f"{', '.join(known)}. Add a row with attentionology.extractors.register_architecture, see "
             "docs/how-to/architectures.md"
         )

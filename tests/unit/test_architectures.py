@@ -90,9 +90,11 @@ def test_all_rows_are_tested():
 def test_kinds_made_of_attention_work_without_a_row_and_others_with_one_that_is_added(monkeypatch):
     monkeypatch.delitem(ARCHITECTURES, "bert")
     encoder = tiny.encoder()
-    for kind in ("weight", "rollout"):
+    for kind in ("weight", "rollout", "attention-x-gradient"):
         assert len(list(extract(encoder, SENTENCES, kind=kind))) == 1
-    with pytest.raises(ModelError, match=r"'bert' models keep .* only the map kind 'weight'.*register_architecture"):
+    with pytest.raises(
+        ModelError, match=r"'bert' models keep .* only kinds of maps that do not read weights.*register_architecture"
+    ):
         list(extract(encoder, SENTENCES, kind="attnresln"))
     register_architecture("bert", Architecture())
     assert len(list(extract(encoder, SENTENCES, kind="norm"))) == 1

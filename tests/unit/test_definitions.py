@@ -94,6 +94,7 @@ PHRASES = [
     ("maps", f"values closer than {scientific(noise)} (`alti`, `alti-l2`: {scientific(get_kind('alti').noise)}"),
     ("maps", f"`alti-l2`: {scientific(get_kind('alti-l2').noise)}"),
     ("maps", f"`value-zeroing`: {scientific(get_kind('value-zeroing').noise)}"),
+    ("maps", f"`attention-x-gradient`: {scientific(get_kind('attention-x-gradient').noise)}"),
     ("norms", f"`--mask-rate` (default {NormsOptions().mask_rate},"),
     ("norms", f"at most {frequency.MOST_TOKENS:,} tokens"),
     ("norms", f"the first {NormsOptions().ff_sentences} sentences (`--ff-sentences`)"),

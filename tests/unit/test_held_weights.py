@@ -15,7 +15,7 @@ from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, ModelError, extract
 from attentionology.extractors.checks.doctor import Examination
-from attentionology.extractors.kinds import list_kinds
+from attentionology.extractors.kinds import get_kind, list_kinds
 from attentionology.extractors.layers import weights as reading
 from tests import tiny
 
@@ -115,7 +115,7 @@ def test_model_of_quantizable_layers_is_healthy():
     assert [check for check in checks if check.passed is False] == []
     # The reason is printed once for all kinds that have it.
     [missing] = [check for check in checks if check.name.startswith("no maps of")]
-    assert missing.name == f"no maps of {', '.join(kind for kind in list_kinds() if kind not in ('weight', 'rollout'))}"
+    assert missing.name == f"no maps of {', '.join(name for name in list_kinds() if get_kind(name).reads_weights)}"
     sentences = load_treebank(SAMPLE_TREEBANK, limit=2)
     naive = copy.deepcopy(model).double()
     for batch in extract(encoder, sentences, level="token"):

@@ -31,7 +31,7 @@ def own_kinds():
 def test_all_kinds_are_there():
     assert set(list_kinds()) == {
         "weight", "norm", "attn", "attnres", "attnresln", "atbff", "atbffres", "atbffresln", "globenc", "alti",
-        "alti-l2", "value-zeroing", "rollout",
+        "alti-l2", "value-zeroing", "rollout", "attention-x-gradient",
     }  # fmt: skip
 
 
