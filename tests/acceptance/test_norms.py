@@ -10,7 +10,7 @@ import pytest
 
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.extractors import extract, list_kinds
+from attentionology.extractors import extract, get_kind, list_kinds
 from attentionology.scripts.cli import main
 from tests import tiny
 
@@ -115,6 +115,19 @@ def test_the_dependency_report_with_every_kind(bert, tmp_path, kind):
     heads = pd.read_csv(tmp_path / "r" / "tables" / "dependency.csv")["head"].max()
     assert heads == (4 if kind in ("weight", "norm", "attention-x-gradient") else 1)
     assert ("one map for all heads" in page) == (heads == 1)
+
+
+def test_gradients_in_the_same_pass_as_weights(bert, tmp_path):
+    options = ("--map", "weight", "attention-x-gradient", "--analyses", "dependency,surface")
+    assert run("--model", bert, *options, "--out", tmp_path / "r", "--replicates", 0, limit=4) == 0
+    for name in ("dependency", "surface"):
+        table = pd.read_csv(tmp_path / "r" / "tables" / f"{name}.csv")
+        weights, gradients = (rows.drop(columns="map") for _, rows in table.groupby("map", sort=False))
+        assert weights.shape == gradients.shape
+        assert not weights.reset_index(drop=True).equals(gradients.reset_index(drop=True))
+    described = get_kind("attention-x-gradient").description
+    assert "final hidden states" in described
+    assert described in (tmp_path / "r" / "run.json").read_text()  # so the loss is on record
 
 
 def test_options_of_the_map_are_in_record_and_page(bert, tmp_path):

@@ -15,9 +15,20 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import Encoder, MapMaker, ModelError, extract, extract_many, get_kind, register_kind
+from attentionology.extractors import (
+    Encoder,
+    MapMaker,
+    ModelError,
+    extract,
+    extract_many,
+    get_kind,
+    register_kind,
+    shared_cells,
+)
 from attentionology.extractors.kinds import registry
 from attentionology.extractors.kinds.attention_gradient import text_vector
+from attentionology.extractors.maps.map_maker import map_batches
+from attentionology.extractors.maps.shared_pass import kept_for, shared_batches
 from attentionology.extractors.model.float64_copy import InFloat64, float32_view
 from tests import tiny
 from tests.reference.naive_layers import merge_maps
@@ -193,6 +204,20 @@ def test_only_kinds_that_ask_for_a_gradient_cost_a_backward_pass(monkeypatch):
     assert rolled.maps.shape == rollouts.maps.shape
     (alone,) = extract(encoder, SENTENCES, kind=KIND)
     torch.testing.assert_close(gradients.maps, alone.maps)
+
+
+def test_gradients_count_as_maps_in_the_bound_on_batches():
+    maker = MapMaker(get_kind(KIND))
+    assert shared_cells([maker], 100) == 50
+    assert shared_cells([maker, MapMaker(get_kind(KIND), "token"), MapMaker(get_kind("weight"))], 99) == 33
+
+
+def test_gradients_are_released_with_the_attention_of_their_layer():
+    makers = [MapMaker(get_kind(kind), "token") for kind in (KIND, "weight")]
+    [batch] = shared_batches(tiny.encoder(), SENTENCES, **kept_for(makers))
+    map_batches(makers, batch)
+    assert [alpha.numel() for alpha in batch.forward.attentions] == [0, 0, 0]
+    assert [gradient.numel() for gradient in batch.forward.gradients[text_vector]] == [0, 0, 0]
 
 
 def first_state(states, mask):
