@@ -105,7 +105,7 @@ def test_scores_are_attention_or_another_map_of_the_layer() -> None:
     for text, words in enumerate(TEXTS):
         expected = maps[text, -1, [1, 2], 0].mean(0)[1 : len(words) + 1]
         assert torch.allclose(attention.scores(state)[text, : len(words)], expected, atol=1e-6)
-    for score in ("norm", "rollout", "value-zeroing", "attnresln"):
+    for score in ("norm", "rollout", "value-zeroing", "attnresln", "attention-x-gradient"):
         for level in ("word", "piece"):
             other = patchable(model=attention.model, score=score, layer=1, level=level)
             state = other.encode(TEXTS)
