@@ -37,7 +37,7 @@ from .counting.outcomes import Counts as Counts
 from .counting.outcomes import OutcomeCounts as OutcomeCounts
 from .dependency.accuracy import DependencyAccuracy as DependencyAccuracy
 from .dependency.options import DependencyOptions as DependencyOptions
-from .dependency.section import DependencyResults as DependencyResults
+from .dependency.rows import DependencyResults as DependencyResults
 from .explanation.batch import examine as examine
 from .explanation.contract import Column as Column
 from .explanation.contract import ExplanationTest as ExplanationTest

@@ -13,9 +13,8 @@ from typing import Any
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import OptionError, OptionGroup, OptionSet
 from ..analyses.counting.comparable import Comparable
-from ..analyses.dependency.accuracy import inventory, words_by_group
+from ..analyses.dependency.accuracy import TOTALS, inventory, words_by_group
 from ..analyses.dependency.options import DependencyOptions
-from ..analyses.dependency.tables import TOTALS
 from ..analyses.option_groups import names_in
 from ..analyses.shared.input_options import LimitOptions, ModelOptions, paths_read
 from ..analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions

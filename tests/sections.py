@@ -62,8 +62,6 @@ DEPENDENCY: dict[str, Any] = {
         "offset_correct": 9,
         "offset_accuracy": 0.25,
     },
-    "has_rules": True,
-    "has_ensembles": True,
     "spanning_trees": {"sentences": 1500, "left_out": 1003},
     "failures": [("obj", "[picks of obj]", "[right of obj]"), ("nsubj", "[picks of nsubj]", "[right of nsubj]")],
 }
@@ -231,13 +229,13 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "For example: 1,234 words are obj of another word. Attention head 3-4 finds that other word for 7 of them "
             "(50.0 %). Always guessing the word 2 places to the left finds it for 9 (25.0 %).",
             "[legend of dependency_best]",
+            "[figure dependency_best]",
+            "[figure dependency_heads]",
             "[dependency_tags] [legend of dependency_tags]",
             "[dependency_ensembles] [legend of dependency_ensembles]",
             "1,500 of the first sentences are scored; 1,003 are left out",
             "[dependency_trees_best] [legend of dependency_trees_best]",
             "obj [picks of obj] [right of obj] nsubj [picks of nsubj] [right of nsubj]",
-            "[figure dependency_best]",
-            "[figure dependency_heads]",
         ),
     ),
     "explanation": (

@@ -24,8 +24,7 @@ from ...extractors.replaceable.heads_off import Head, HeadSwitch
 from ...extractors.tokens.pieces import Pieces
 from ...reports.explorer.data import Predicted
 from ...reports.format import head_name
-from ..dependency.accuracy import DependencyAccuracy
-from ..dependency.tables import TOTALS
+from ..dependency.accuracy import TOTALS, DependencyAccuracy
 from ..shared.input_sample import InputSample
 from .counting import Values
 from .effects import AblationMaker, at_once

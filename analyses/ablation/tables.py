@@ -11,8 +11,8 @@ import pandas as pd
 
 from ...reports.format import rows_of
 from ..comparison.differences import holm
-from ..dependency.section import DependencyResults
-from ..dependency.tables import ALL, TOTALS
+from ..dependency.accuracy import ALL, TOTALS
+from ..dependency.rows import DependencyResults
 from ..shared.correlation import correlation
 from .columns import ABLATION, FEWEST_SENTENCES, GROUPS, PRUNING, RELATIONS, SUMMARY
 from .counting import EVERY, HeadEffects

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...reports.finding import Finding
 from ...reports.format import number, number_interval, signed
 from ..counting.comparable import Measured
-from ..dependency.tables import TOTALS
+from ..dependency.accuracy import TOTALS
 from ..shared.explored import address, points, share
 from ..surface.shown_tables import statistic_names
 from .differences import Difference

@@ -25,6 +25,7 @@ from torch import Tensor
 
 from ...corpora_loaders import Sentence, coarse_relation
 from ...corpora_loaders.enhanced import counted_arcs
+from ...corpora_loaders.tags import UPOS
 from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...extractors import DIRECTIONS, MapBatch
 from ..shared.picked import read_in
@@ -32,6 +33,9 @@ from ..shared.picked import read_in
 READINGS = (*DIRECTIONS, "both")
 """How a map may be read: in either of the `DIRECTIONS`, or as the sum of both, α_ij + α_ji, in which a causal head can
 show any pair of words."""
+
+TAGS = (*sorted(UPOS), "another tag")
+"""The universal parts of speech, and one for all other tags."""
 
 _COPIED = 2**22  # the number of cells of all heads that are copied at a time, if one layer has no more than that
 
@@ -260,3 +264,9 @@ def head_guesses(batch: MapBatch, readings: int = len(DIRECTIONS)) -> Int[Tensor
             guess[..., dependent] = np.where(gold_is_picked, governor, guess[..., dependent])
             guesses[index, reading] = guess
     return torch.from_numpy(guesses)
+
+
+def tag_indices(sentence: Sentence) -> Int[np.ndarray, " words"]:
+    """Return the index in `TAGS` of the part of speech of each word."""
+    known = {tag: i for i, tag in enumerate(TAGS)}
+    return np.array([known.get(tag, len(TAGS) - 1) for tag in sentence.tags or ("",) * len(sentence)])

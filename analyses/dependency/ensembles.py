@@ -1,27 +1,39 @@
-"""Ensembles of heads that find a relation, chosen on one half of the sentences and scored on the other."""
+"""Do several heads find a relation together? Ensembles, chosen on half of the sentences and scored on the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from ...corpora_loaders.tree import counted_relations
-from ...extractors import MapBatch
 from ...reports.columns import TableColumn
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Ensemble, ReadHead
+from ...reports.finding import Finding
+from ...reports.format import rows_of
+from ...reports.table import ShownTable
+from ...storage.writing import amount
+from ..contract import Request
 from ..counting.outcomes import SPLITS
-from ..counting.resampling import halves, poisson_weights
-from ..shared.ensembles import ensemble_schema, scored_ensembles
-from ..shared.picked import read_in
-from .decisions import ScoredWords, word_positions
+from ..counting.resampling import FEWEST_UNITS, halves, poisson_weights
+from ..shared.ensembles import (
+    ensemble_schema,
+    ensemble_table,
+    finds_more,
+    found_together,
+    heads_of,
+    scored_ensembles,
+    shown_ensembles,
+    with_intervals,
+)
+from ..shared.options import CountOptions, EnsembleOptions
+from .rows import SHOWN, DependencyQuestion, DependencyResults, Kept, Planned, Read, Words, address_of
 
 Array = npt.NDArray[Any]
-
-SENTENCES = 1000
-"""The number of sentences, from the first one on, that ensembles are chosen and scored on. Their maps are kept."""
 
 ENSEMBLES = ensemble_schema(
     "dependency_ensembles",
@@ -35,47 +47,53 @@ ENSEMBLES = ensemble_schema(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Read:
-    """What is kept of the sentences that were read: the values of all heads for each word, in both directions."""
+class Ensembles(DependencyQuestion):
+    """Do several heads find more than one?"""
 
-    ids: list[str]
-    # For the words of each sentence that have a syntactic head: these heads, from 0, the relations, and the values of
-    # all candidates, of shape (words, layers × heads × readings, words of the sentence), −∞ at the word itself.
-    gold: list[Array]
-    relations: list[list[str]]
-    candidates: list[npt.NDArray[np.float32]]
-    numbers: list[Array]  # the indices of these words in the sentence
-    is_tree: list[bool]  # whether all words but one have a syntactic head, and that one is the root
+    name = "ensembles"
+    tables = (ENSEMBLES,)
+    template = Path(__file__).with_name("ensembles.html.j2")
 
+    def requests(self, planning: Planned) -> Sequence[Request]:
+        """Check that words have one head. The maps are read after counting."""
+        if planning.options[EnsembleOptions].ensembles:
+            planning.check_basic_trees()
+        return ()
 
-def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], readings: int) -> Read:
-    """Keep the values of all heads for the words of sentences, with the name that each relation is counted under."""
-    read = Read([], [], [], [], [], [])
-    for batch in batches:
-        all_relations = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
-        words = ScoredWords.of(batch.sentences, all_relations)
-        position = word_positions(batch).numpy()
-        for row, sentence in enumerate(batch.sentences):
-            scored = (words.sentence == row) & (words.head > 0)
-            if not scored.any():
-                continue
-            number = words.number[scored] - 1  # from 0
-            places = position[row, : len(sentence)]
-            # Float64, because sums of float32 maps would depend on the batch that a sentence is read in.
-            maps = batch.exact([row])[0].cpu().numpy()[..., places[:, None], places]
-            # layer, head, reading, word, candidate
-            by_reading = np.stack(list(read_in(maps, readings)), 2)[..., number, :]
-            values = by_reading.reshape(-1, *by_reading.shape[3:]).swapaxes(0, 1).astype(np.float32)
-            values[np.arange(len(number)), :, number] = -np.inf  # no word is its own candidate
-            read.ids.append(sentence.id)
-            read.gold.append(words.head[scored] - 1)
-            relations = counted_relations(sentence)
-            read.relations.append([name_of(relations[word]) for word in number])
-            read.candidates.append(values)
-            read.numbers.append(number)
-            read.is_tree.append(None not in sentence.heads and sentence.heads.count(0) == 1)
-    return read
+    def look(self, looking: Kept) -> list[dict[str, Any]] | None:
+        """Choose ensembles for each relation with enough words, and score them."""
+        most = looking.options[EnsembleOptions].ensembles
+        if not most:
+            return None
+        rows, looking.chosen = ensemble_rows(
+            looking.read,
+            looking.words.single_relations,
+            looking.shape,
+            most=most,
+            min_count=looking.options[CountOptions].min_count,
+            replicates=looking.replicates,
+            seed=looking.words.facts.seed,
+        )
+        return rows
+
+    def find(self, counts: Words, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+        """Return the table of what was looked up."""
+        return None if looked is None else ensemble_table(looked, ENSEMBLES)
+
+    def frames(self, answer: pd.DataFrame, results: DependencyResults) -> Mapping[str, pd.DataFrame]:
+        """Return the table."""
+        return {ENSEMBLES.name: answer}
+
+    def show(self, answer: pd.DataFrame, results: DependencyResults) -> Sequence[ShownTable]:
+        """Return the table."""
+        return (shown_ensembles(answer, ENSEMBLES),)
+
+    def explore(self, answer: pd.DataFrame, counts: Words, results: DependencyResults, kind: str) -> Contribution:
+        """Say for which relations several heads find more, and let the explorer draw the ensembles."""
+        return Contribution(
+            findings=tuple(_together(answer, results, kind)) if results.frequent else (),
+            ensembles=tuple(_ensembles(answer, kind, counts.metric.directions)),
+        )
 
 
 def ensemble_rows(
@@ -108,3 +126,32 @@ def ensemble_rows(
         row, heads_of_group[name] = scored_ensembles(padded, is_gold, sentence, in_first_half, draws, most, shape)
         rows.append({"relation": name, **row})
     return rows, heads_of_group
+
+
+def _together(ensembles: pd.DataFrame, results: DependencyResults, kind: str) -> Iterator[Finding]:
+    """Yield for which relations several heads find more than one, on sentences that did not choose them."""
+    rows = with_intervals(ensembles)
+    if not rows:
+        return
+    better = sorted(filter(finds_more, rows), key=lambda row: -row["gain"])
+    enough = f" in at least {FEWEST_UNITS} sentences" if len(rows) < len(ensembles) else ""
+    counted = f"{amount(len(rows), 'relations')} with at least {amount(results.min_count, 'words')}{enough}"
+    best = {row["relation"]: row for row in rows_of(results.best)}
+    if not better:
+        text = f"For none of {counted}, averaged maps of several heads clearly find more words than one head."
+        yield Finding(text, address_of(best[rows[0]["relation"]], kind))
+        return
+    gains = "; ".join(found_together(row["relation"], row, " words") for row in better[:SHOWN])
+    text = (
+        f"For {len(better)} of {counted}, averaged maps of several heads find more words than one head, where both are "
+        f"chosen on one half of the sentences and scored on the other. The largest gains: {gains}."
+    )
+    yield Finding(text, address_of(best[better[0]["relation"]], kind))
+
+
+def _ensembles(table: pd.DataFrame, kind: str, directions: Sequence[str]) -> Iterator[Ensemble]:
+    """Yield the ensembles of several heads. One of a single head is that head."""
+    for row in rows_of(table):
+        heads = heads_of(row["heads"])
+        if len(heads) > 1:
+            yield Ensemble(row["relation"], kind, tuple(ReadHead(head, directions[reading]) for head, reading in heads))

@@ -8,23 +8,44 @@ without one count per bootstrap replicate: `attentionology.analyses.shared.failu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
-from ...corpora_loaders.tags import UPOS
+from ...corpora_loaders import OFFSETS, coarse_relation
 from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...extractors import DIRECTIONS, MapBatch
+from ...reports.columns import HEAD as HEAD_COLUMN
+from ...reports.columns import Schema, TableColumn, bounds
+from ...reports.explorer.contribution import Contribution
+from ...reports.finding import Finding
+from ...reports.format import direction, head_name, rows_of
+from ...reports.table import ShownTable
+from ...storage.writing import amount
+from ..contract import Request
+from ..counting.counting import CountMaps
 from ..counting.exact_sums import ConfiguredSums
-from .accuracy import check_relations
-from .decisions import READINGS, ScoredWords
+from ..shared.explored import share
+from ..shared.failures import (
+    ChosenHead,
+    FailureTables,
+    chosen_heads,
+    clear_mistake,
+    shown_failure_tables,
+    tables_of_heads,
+)
+from ..shared.options import FailureOptions
+from .accuracy import TOTALS, check_relations, members_by_group
+from .decisions import READINGS, TAGS, ScoredWords, tag_indices
 from .picks import HEAD, PICKS, picks, relationships
-from .tables import TOTALS, members_by_group
+from .rows import SHOWN, DependencyQuestion, DependencyResults, Planned, Words, address_of
 
-TAGS = (*sorted(UPOS), "another tag")
 DISTANCES = (
     *("−11 or more", "−6 to −10", "−4 to −5", "−3", "−2", "−1"),
     *("+1", "+2", "+3", "+4 to +5", "+6 to +10", "+11 or more"),
@@ -47,6 +68,135 @@ CLASSES = tuple((aspect, name) for aspect, names in ASPECTS.items() for name in 
 
 _FIRST = {aspect: CLASSES.index((aspect, names[0])) for aspect, names in ASPECTS.items()}
 _EDGES = np.array([1, 2, 3, 4, 6, 11])  # the smallest distance in each class, on either side
+
+_MAX_RELATIONS = 8
+"""The number of relations that the page shows."""
+
+_HEAD = (
+    TableColumn("relation", "text", "the relation", "relation"),
+    HEAD_COLUMN,
+    TableColumn("direction", "text", "the direction in which attention is read", "direction", cell=direction),
+)
+_OFFSET = TableColumn("offset", "number, words", "the best fixed distance for the relation")
+
+FAILURES = Schema(
+    "dependency_failures",
+    "With `--failures`. One row per relation, chosen head and class of words. The 95 % intervals are Wilson's, for the "
+    "effective number of words, because those of one sentence depend on each other.",
+    (
+        *_HEAD,
+        TableColumn("by", "text", "the property of the words", "by"),
+        TableColumn("class", "text", "the class of words", "class"),
+        TableColumn("total", "count", "words of the relation in this class", "n"),
+        TableColumn("correct", "count", "words whose syntactic head is found"),
+        TableColumn(
+            "accuracy accuracy_low accuracy_high",
+            "share",
+            "`correct` / `total`",
+            "accuracy",
+            beside=bounds("accuracy"),
+            help="The share of the n words whose head is found, with its 95 % interval. The best head was chosen on "
+            "all of these words.",
+        ),
+        _OFFSET,
+        TableColumn("offset_correct", "count", "words whose syntactic head is at this distance"),
+        TableColumn(
+            "offset_accuracy offset_low offset_high",
+            "share",
+            "`offset_correct` / `total`",
+            "offset",
+            beside=bounds("offset"),
+            help="The accuracy of the best fixed offset of the relation on the same words.",
+        ),
+    ),
+)
+
+PICKED = Schema(
+    "dependency_picks",
+    "With `--failures`. One row per relation, chosen head and kind of word that is picked. Intervals are as in "
+    "`dependency_failures.csv`.",
+    (
+        *_HEAD,
+        TableColumn("picked", "text", "what is picked", "picked"),
+        TableColumn("count", "count", "words for which it is picked", "words"),
+        TableColumn("total", "count", "words of the relation", "n"),
+        TableColumn(
+            "share share_low share_high",
+            "share",
+            "`count` / `total`",
+            "share",
+            beside=bounds("share"),
+            help="The share of the n words of the relation for which the head picks such a word, with its interval.",
+        ),
+        _OFFSET,
+        TableColumn("offset_count", "count", "words for which the best fixed offset picks it"),
+        TableColumn(
+            "offset_share offset_low offset_high",
+            "share",
+            "`offset_count` / `total`",
+            "offset",
+            beside=bounds("offset"),
+            help="The same for the best fixed offset of the relation.",
+        ),
+    ),
+)
+
+_MISTAKES = {
+    "punctuation": "a punctuation mark",
+    "dependent": "a dependent of the word",
+    "argument": "another argument of the verb",
+    "sibling": "another dependent of its head",
+    "grandparent": "the head of its head",
+    "neighbor": "an unrelated neighbor",
+    "other": "a word that is none of its relatives or neighbors",
+    "out of reach": "a word although it cannot see the head",
+    "none": "nothing",
+}
+"""What is picked by mistake, in a sentence."""
+
+
+class Failures(DependencyQuestion):
+    """Where do the heads fail, and what do they pick instead?"""
+
+    name = "failures"
+    tables = (FAILURES, PICKED)
+    template = Path(__file__).with_name("failures.html.j2")
+
+    def requests(self, planning: Planned) -> Sequence[Request]:
+        """Count what all heads pick, with the option ``--failures``."""
+        options, setting = planning.options[FailureOptions], planning.setting
+        if not options.failures:
+            return ()
+        planning.check_basic_trees()
+        options.check_heads(setting.encoder.n_layers, setting.encoder.n_heads)
+        both = {"both": True} if planning.readings else {}
+        arguments = {**planning.groups, "unions": planning.asked.unions, **both}
+        counting = CountMaps(DependencyFailures, tuple(arguments.items()))
+        name = f"dependency-failures/{setting.maps.kind}"
+        return (Request(name, "failures", setting.corpus, setting.maps, counting),)
+
+    def find(self, counts: Words, looked: Any, earlier: Mapping[str, Any]) -> FailureTables | None:
+        """Return the tables of the best head of each relation, or of the heads that were named."""
+        chosen, of_heads = counts.options[FailureOptions].failures, earlier["best_heads"]
+        for metric in counts.counted(self.name, DependencyFailures):
+            return failure_tables(metric, of_heads.best, of_heads.cells, chosen)
+        return None
+
+    def frames(self, answer: FailureTables, results: DependencyResults) -> Mapping[str, pd.DataFrame]:
+        """Return both tables."""
+        return {FAILURES.name: answer.failures, PICKED.name: answer.picked}
+
+    def show(self, answer: FailureTables, results: DependencyResults) -> Sequence[ShownTable]:
+        """Return both tables of the most frequent relations."""
+        return shown_failures(answer, results.min_count)
+
+    def values(self, answer: FailureTables, results: DependencyResults) -> Mapping[str, Any]:
+        """Return the rows of both tables by relation."""
+        return {"failures": by_relation(*shown_failures(answer, results.min_count))}
+
+    def explore(self, answer: FailureTables, counts: Words, results: DependencyResults, kind: str) -> Contribution:
+        """Say which mistake of the best heads is clearly first."""
+        return Contribution(findings=tuple(_failing(answer, results.frequent, kind)))
 
 
 class DependencyFailures(ConfiguredSums):
@@ -198,7 +348,73 @@ def _classes(batch: MapBatch, words: ScoredWords) -> Int[np.ndarray, "words aspe
     return result
 
 
-def tag_indices(sentence: Sentence) -> Int[np.ndarray, " words"]:
-    """Return the index in `TAGS` of the part of speech of each word."""
-    known = {tag: i for i, tag in enumerate(TAGS)}
-    return np.array([known.get(tag, len(TAGS) - 1) for tag in sentence.tags or ("",) * len(sentence)])
+def failure_tables(
+    metric: DependencyFailures, best: pd.DataFrame, cells: pd.DataFrame, chosen: Sequence[str]
+) -> FailureTables:
+    """Make the tables of the best head of each relation (``best``), or of other heads (``8-10``)."""
+    # cells: the table of all heads. A head is read in the direction in which it is better for the relation.
+    return tables_of_heads(_chosen(metric, best, cells, chosen), (FAILURES, PICKED))
+
+
+def _chosen(
+    metric: DependencyFailures, best: pd.DataFrame, cells: pd.DataFrame, chosen: Sequence[str]
+) -> Iterator[ChosenHead]:
+    """Yield the chosen heads of each relation."""
+    counts = {name: state.numpy() for name, state in metric.compute().items()}
+    cells_of_relation = {str(name): table for name, table in cells.groupby("relation", sort=False)}
+    for row in rows_of(best):
+        relation, offset = row["relation"], row["offset"]
+        group = metric.groups.index(relation)
+        right_by_class, by_pick, total_by_class = (counts[name][group] for name in ("right", "picked", "total"))
+        classes = dict(zip(CLASSES, zip(right_by_class, total_by_class, strict=True), strict=True))
+        _, total = classes["words", "all"]
+        picks = {name: (sums, total) for name, sums in zip(PICKS, by_pick, strict=True)}
+        for layer, head, reading in chosen_heads(row, cells_of_relation[relation], chosen):
+            columns = {"relation": relation, "layer": layer, "head": head, "direction": reading, "offset": offset}
+            # The index of the head and of the offset among all that guess.
+            guessers = {"": int(np.ravel_multi_index((READINGS.index(reading), layer - 1, head - 1), metric.shape))}
+            guessers["offset_"] = int(np.prod(metric.shape)) + OFFSETS.index(offset)
+            yield ChosenHead(columns, guessers, classes, picks)
+
+
+def shown_failures(tables: FailureTables, min_count: int) -> tuple[ShownTable, ShownTable]:
+    """Return the tables for the page and LaTeX, with the most frequent relations."""
+    shown = []
+    for table in tables:
+        words = table.groupby("relation", sort=False)["total"].max()
+        relations = [name for name in words.index if name not in (*TOTALS, "root")]
+        frequent = [name for name in relations if words[name] >= min_count]
+        shown.append(table[table["relation"].isin((frequent or relations)[:_MAX_RELATIONS])])
+    return shown_failure_tables(FailureTables(*shown), (FAILURES, PICKED), "words", "head")
+
+
+def by_relation(failures: ShownTable, picked: ShownTable) -> list[tuple[str, ShownTable, ShownTable]]:
+    """Return each relation with its rows of both tables: what heads pick, then in which classes they are right."""
+    names = dict.fromkeys(str(row["relation"]) for row in picked.rows)
+    return [(name, _of_relation(picked, name), _of_relation(failures, name)) for name in names]
+
+
+def _of_relation(table: ShownTable, name: str) -> ShownTable:
+    return replace(table, rows=[row for row in table.rows if row["relation"] == name])
+
+
+def _failing(failures: FailureTables, frequent: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:
+    """Yield what the best heads pick most often instead of the syntactic head, where one mistake is clearly first."""
+    picked = rows_of(failures.picked)
+    mistakes = [(row, clear_mistake(picked, row, "relation", "head")) for row in frequent]
+    clear_mistakes = [(row, mistake) for row, mistake in mistakes if mistake is not None]
+    if not clear_mistakes:
+        return
+    texts = []
+    for row, mistake in clear_mistakes[:SHOWN]:
+        of_head = share(mistake["share"], mistake["share_low"], mistake["share_high"])
+        of_offset = share(mistake["offset_share"], mistake["offset_low"], mistake["offset_high"])
+        texts.append(
+            f"for {row['relation']}, head {head_name(row['layer'], row['head'])} picks {_MISTAKES[mistake['picked']]} "
+            f"for {of_head} of {amount(row['total'], 'words')} (the best fixed offset: {of_offset})"
+        )
+    row, mistake = clear_mistakes[0]
+    # The explorer does not know what is out of reach.
+    shown = "wrong" if mistake["picked"] in ("out of reach", "none") else f"wrong:{mistake['picked']}"
+    text = f"The most frequent mistakes of the best heads: {'; '.join(texts)}."
+    yield Finding(text, f"{address_of(row, kind)}&show={shown}")

@@ -29,7 +29,7 @@ from ...reports.drawing import (
 from ...reports.format import best_head, head_name, shown_rows
 from ...reports.shapes import heads_map, intervals, mark_head, name_rows
 from ..shared.explored import address
-from .tables import TOTALS
+from .accuracy import TOTALS
 
 
 @styled

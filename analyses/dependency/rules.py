@@ -14,7 +14,9 @@ the choice comes last.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,13 +26,24 @@ import torch
 from jaxtyping import Int
 
 from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
+from ...corpora_loaders.tags import UPOS
 from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...extractors import MapBatch
+from ...reports.columns import Schema, TableColumn, bounds
+from ...reports.explorer.contribution import Contribution
+from ...reports.finding import Finding
+from ...reports.format import head_name, shown_rows
+from ...reports.table import ShownTable
+from ..contract import Request
 from ..counting.best_head import both_halves, drawn, rate, rates
-from ..counting.held_out import HeldOutRate, gain_columns, heldout_rate, split_deviations
+from ..counting.counting import CountWith
+from ..counting.held_out import HeldOutRate, gain_columns, heldout_rate, side_of_zero, split_deviations
 from ..counting.outcomes import Counts, OutcomeCounts
-from .decisions import ScoredWords
-from .failures import TAGS, tag_indices
+from ..shared.explored import points, share
+from ..shared.options import CountOptions
+from .best_heads import BEST
+from .decisions import TAGS, ScoredWords, tag_indices
+from .rows import SHOWN, DependencyQuestion, DependencyResults, Planned, Words, address_of, style_of
 
 Array = npt.NDArray[Any]
 
@@ -38,6 +51,120 @@ _OFFSETS = tuple(sorted(OFFSETS))
 NEAREST = tuple((side, tag) for side in ("before", "after") for tag in TAGS)
 FAMILIES = {"tag_offset": slice(0, len(_OFFSETS)), "tag_rule": slice(len(_OFFSETS), len(_OFFSETS) + len(NEAREST))}
 """The baselines, each with its rules: offsets, and the nearest word with a part of speech on one side."""
+
+_KEYS = ("relation", "total", "layer", "heldout_accuracy")
+
+AGAINST = (
+    TableColumn(
+        "tag_offset_heldout",
+        "share",
+        "the accuracy of the best offset for each part of speech of the word, chosen on the other half",
+        "offset by part of speech",
+        help="The held-out accuracy of a guess that knows the part of speech of the word, and points the same number "
+        "of words to the right or left for all words with this part of speech.",
+    ),
+    TableColumn(
+        "tag_offset_gain tag_offset_gain_low tag_offset_gain_high",
+        "points",
+        "`heldout_accuracy` − `tag_offset_heldout`",
+        "head − offset",
+        beside=bounds("tag_offset_gain"),
+        help="How much more the head finds, where both are chosen on one half and scored on the other.",
+    ),
+    TableColumn(
+        "tag_rule_heldout",
+        "share",
+        "the accuracy of the best rule “the nearest word with this part of speech on this side” for each part of "
+        "speech of the word, chosen on the other half",
+        "nearest by part of speech",
+        help="The held-out accuracy of a guess that knows the parts of speech of all words: the nearest word with one "
+        "part of speech on one side, such as the nearest verb before a noun. A head that finds no more than this may "
+        "know nothing but parts of speech.",
+    ),
+    TableColumn(
+        "tag_rule_gain tag_rule_gain_low tag_rule_gain_high",
+        "points",
+        "`heldout_accuracy` − `tag_rule_heldout`",
+        "head − nearest",
+        beside=bounds("tag_rule_gain"),
+        help="How much more the head finds, as above.",
+    ),
+)
+"""What rules find that know parts of speech, and how much more heads find."""
+
+RULES = Schema(
+    "dependency_rules",
+    "One row per relation and part of speech of a word: the best rules that know the part of speech. They are chosen "
+    "on the words that they are counted on. Tags that are not those of Universal Dependencies are `another tag`.",
+    (
+        TableColumn("relation", "text", "the relation"),
+        TableColumn("tag", "text", "the universal part of speech of the word"),
+        TableColumn("total", "count", "words of the relation with this part of speech"),
+        TableColumn("offset", "number, words", "the best fixed distance: +1 is the next word, −1 the word before"),
+        TableColumn("offset_correct", "count", "words whose syntactic head is at this distance"),
+        TableColumn("side", "text", "`before` or `after`: the side of the best rule"),
+        TableColumn("nearest", "text", "the best rule: the nearest word with this part of speech on that side"),
+        TableColumn("nearest_correct", "count", "words whose syntactic head it is"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The answer: the best rules, and what they find held out."""
+
+    best: pd.DataFrame  # one row per relation and part of speech
+    heldout: pd.DataFrame  # the columns that are added to the table of best heads
+
+
+class BeyondTags(DependencyQuestion):
+    """Does a head know more than parts of speech?"""
+
+    name = "rules"
+    tables = (RULES,)
+    added = tuple(replace(column, heading="") for column in AGAINST)  # which people read in a table of their own
+    template = Path(__file__).with_name("rules.html.j2")
+
+    def requests(self, planning: Planned) -> Iterable[Request]:
+        """Count what rules find, if words have parts of speech, and one head each."""
+        corpus, options, chosen = planning.setting.corpus, planning.options, planning.chosen
+        if chosen.trees != "basic" or not any(tag in UPOS for _, tag in corpus.counted.tagged):
+            return ()
+        arguments = {
+            "pairs": tuple(sorted(corpus.counted.tagged)),
+            "coarse": chosen.coarse,
+            "seed": planning.setting.seed,
+            "replicates": options[CountOptions].replicates,
+        }
+        counting = CountWith(DependencyRules, tuple(arguments.items()))
+        maker = planning.setting.maps
+        return (Request(f"dependency-rules/{maker.kind}", "rules", corpus, maker, counting),)
+
+    def find(self, counts: Words, looked: Any, earlier: Mapping[str, Any]) -> Rules | None:
+        """Return the best rules, and what rules find that were chosen on the other half."""
+        for rules in counts.counted(self.name, DependencyRules):
+            heldout = rule_columns(rules, counts.relations, counts.subsets, counts.replicates, counts.metric.groups)
+            return Rules(rules.compute(), heldout)
+        return None
+
+    def columns(self, answer: Rules) -> pd.DataFrame:
+        """Return what rules find held out, and how much more the best heads find."""
+        return answer.heldout
+
+    def frames(self, answer: Rules, results: DependencyResults) -> Mapping[str, pd.DataFrame]:
+        """Return the best rules."""
+        return {RULES.name: answer.best}
+
+    def show(self, answer: Rules, results: DependencyResults) -> Sequence[ShownTable]:
+        """Return the table that compares the best heads with rules."""
+        of_heads = [column for column in BEST.columns if column.names.split(" ")[0] in _KEYS]
+        rows = list(shown_rows(results.best, results.min_count))
+        title = "Heads against rules that know parts of speech (accuracy in %)"
+        return (ShownTable("dependency_tags", title, (*of_heads, *AGAINST), rows, style=style_of),)
+
+    def explore(self, answer: Rules, counts: Words, results: DependencyResults, kind: str) -> Contribution:
+        """Say which heads know more than parts of speech."""
+        return Contribution(findings=tuple(_beyond_tags(results.largest_gains, kind)))
 
 
 class DependencyRules(OutcomeCounts):
@@ -223,3 +350,40 @@ def _total_of_rules(correct: Array, rule: Array) -> Array:
     shape = np.broadcast_shapes(correct.shape[:-1], rule.shape)
     counts = np.broadcast_to(correct, (*shape, correct.shape[-1]))
     return np.asarray(np.take_along_axis(counts, np.broadcast_to(rule, shape)[..., None], -1)[..., 0].sum(-1))
+
+
+def beyond_tags(row: Mapping[str, Any]) -> int:
+    """Return 1 if a head finds more than both rules that know parts of speech, −1 if it finds less than one of them."""
+    sides = [side_of_zero(row, f"{name}_gain") for name in FAMILIES]
+    return -1 if -1 in sides else min(sides)
+
+
+def _beyond_tags(certain: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:
+    """Yield which of the heads that beat every fixed offset know more than parts of speech."""
+    if not certain:
+        return
+
+    def listed(rows: Sequence[Mapping[str, Any]]) -> str:
+        texts = []
+        for row in rows[:SHOWN]:
+            rule = min(FAMILIES, key=lambda family: float(row[f"{family}_gain"]))  # the better one of the two
+            gain, low, high = (row[f"{rule}_gain{end}"] for end in ("", "_low", "_high"))
+            head = f"head {head_name(row['layer'], row['head'])} {share(row['heldout_accuracy'])}"
+            texts.append(f"{row['relation']} ({head}, rule {share(row[f'{rule}_heldout'])}; {points(gain, low, high)})")
+        return "; ".join(texts) + ("; …" if len(rows) > SHOWN else ".")
+
+    heads_better = [row for row in certain if beyond_tags(row) > 0]
+    rules_better = [row for row in certain if beyond_tags(row) < 0]
+    where = f"In {len(heads_better) or 'none'} of the {len(certain)} relations"
+    finds = "it also clearly finds"
+    if len(certain) == 1:
+        where = "In the one relation"
+        finds = "it also clearly finds" if heads_better else "it does not clearly find"
+    text = (
+        f"{where} in which a head beats the fixed offset, {finds} more than rules that know parts of speech, such as "
+        "“the nearest verb before a noun” (all chosen on one half and scored on the other)"
+    )
+    text += f": {listed(heads_better)}" if heads_better else "."
+    if rules_better:
+        text += f" In {len(rules_better)}, such a rule finds more than the head: {listed(rules_better)}"
+    yield Finding(text, address_of((heads_better or rules_better or certain)[0], kind))

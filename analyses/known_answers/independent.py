@@ -17,7 +17,7 @@ from ..contract import OptionGroup
 from ..shared.options import ControlOptions, CountOptions
 
 if TYPE_CHECKING:
-    from ..dependency.section import DependencyResults
+    from ..dependency.rows import DependencyResults
 
 ANALYSES = ("dependency",)
 MAPS = ("weight", "norm")

@@ -25,7 +25,7 @@ from ..shared.options import CountOptions
 
 if TYPE_CHECKING:
     from ..coreference.shown_tables import CoreferenceResults
-    from ..dependency.section import DependencyResults
+    from ..dependency.rows import DependencyResults
     from ..norms.shown_tables import NormResults
     from ..surface.shown_tables import SurfaceResults
 

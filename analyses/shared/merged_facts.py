@@ -47,8 +47,9 @@ def merged_facts(first: Any, second: Any, what: str = "the facts") -> Any:
     if type(first) is type(second):
         if is_dataclass(first) and not isinstance(first, type):
             return replace(first, **{each.name: _merged_field(each, first, second, what) for each in fields(first)})
-        if isinstance(first, Mapping) and all(second[key] == first[key] for key in first if key in second):
-            return {**first, **second}
+        if isinstance(first, Mapping):
+            in_both = {key: merged_facts(first[key], second[key], what) for key in first if key in second}
+            return {**first, **second, **in_both}
     raise MergeError(f"the runs differ in {what}: {_shown(first)} and {_shown(second)}")
 
 

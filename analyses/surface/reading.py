@@ -12,7 +12,7 @@ from ...extractors import MapMaker, Segments
 from ...extractors.tokens.pieces import Pieces
 from ..contract import Counted, OptionError, OptionSet, Request, Setting
 from ..counting.counting import CountMaps
-from ..dependency.tables import TOTALS
+from ..dependency.accuracy import TOTALS
 from ..shared.merged_facts import merges_by
 from ..shared.options import CountOptions
 from ..shared.record import MapFacts, map_facts

@@ -33,7 +33,7 @@ from ...reports.shapes import heatmap
 from ...storage.writing import amount
 from ..comparison.differences import Difference
 from ..comparison.figures import difference_rows
-from ..dependency.tables import TOTALS
+from ..dependency.accuracy import TOTALS
 from .contrasts import SurveyContrast
 from .matrices import MEAN, Entry, MatrixMaker, pair_name, short_names
 from .results import Survey

@@ -11,7 +11,7 @@ from ...reports.columns import Row
 from ...reports.format import ARROWS, head_name, interval, percent, rows_of
 from ...reports.run_folder import address_of
 from ..comparison.results import Contrast
-from ..dependency.tables import TOTALS
+from ..dependency.accuracy import TOTALS
 from ..shared.explored import address
 from .results import Survey
 from .tables import Cell

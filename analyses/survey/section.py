@@ -8,7 +8,7 @@ from ...reports.finding import Finding
 from ...reports.page import Section
 from ...reports.tables import records
 from ..comparison.findings import clear_first, difference_text
-from ..dependency.tables import TOTALS
+from ..dependency.accuracy import TOTALS
 from .choosers import transfer_findings
 from .figures import accuracies_figure, differences_figure, training_figure, transfer_figure
 from .matrices import MatrixMaker, relations_of

@@ -11,7 +11,7 @@ from ...reports.columns import HEAD, Row, TableColumn
 from ...reports.format import direction, interval, percent, rows_of
 from ...reports.table import ShownTable, as_line
 from ...storage.writing import amount
-from ..dependency.tables import ALL
+from ..dependency.accuracy import ALL
 from .choosers import transfer_findings
 from .columns import SURVEY_CELLS
 from .contrasts import SurveyContrast

@@ -37,8 +37,7 @@ class CellResult:
     """What came out of a cell."""
 
     cell: Cell
-    # `attentionology.analyses.dependency.tables.DependencyTables.best` of each kind of map that could be counted, with
-    # the columns of the control if there is one
+    # The best heads for each kind of map that could be counted, with the columns of the control if there is one.
     best: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     failures: tuple[CellFailure, ...] = ()  # why other kinds, or all of them, could not be counted
     record: Mapping[str, Any] | None = None  # the run record; None if the whole cell failed

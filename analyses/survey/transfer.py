@@ -30,8 +30,8 @@ from ..counting.comparable import Measured, replicate_order
 from ..counting.held_out import best_in_replicates, choice_deviations, gain_columns, score_deviations
 from ..counting.outcomes import Counts
 from ..counting.resampling import effective_number_drawn
+from ..dependency.accuracy import TOTALS, Asked
 from ..dependency.decisions import READINGS
-from ..dependency.tables import TOTALS, Asked
 from .choosers import ChooserContrast, Choosers, Loss
 
 Array = npt.NDArray[Any]

@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from ...analyses.contract import OptionSet
 from ...analyses.counting.comparable import Comparable
-from ...analyses.dependency.accuracy import DependencyAccuracy
-from ...analyses.dependency.tables import members_of
+from ...analyses.dependency.rows import Words
 from ...analyses.shared.input_options import ModelOptions
 from ...analyses.shared.options import CountOptions
 from ...analyses.survey.matrices import short_names
@@ -94,18 +94,17 @@ def run_cell(job: Job, *, transferred: bool, by_layer: bool, reports: CellReport
     kept: dict[str, KeptCounts] = {}
     layers: dict[str, LayerAccuracies] = {}
     for part in run.parts:
-        kind, facts = part.kind or "", part.counted.facts
+        kind = part.kind or ""
         best[kind] = part.results.best
         families[kind] = part.analysis.comparable(part.counted)
         if transferred or by_layer:
-            metric = part.counted.metric(facts.model, DependencyAccuracy)
-            subsets, replicates = metric.split_counts()
-            members_of_rows = members_of(metric.groups, subsets, facts.asked)
-            rows_in_means = averaged(members_of_rows, facts.asked)
+            words = Words(OptionSet(), part.counted)
+            counts, members_of_rows = (words.subsets, words.replicates), words.members
+            rows_in_means = averaged(members_of_rows, words.facts.asked)
             if transferred:
                 measured = families[kind][0].measured  # of the first family, the accuracies of the heads
-                kept[kind] = kept_counts(members_of_rows, rows_in_means, measured, (subsets, replicates))
+                kept[kind] = kept_counts(members_of_rows, rows_in_means, measured, counts)
             if by_layer:
                 min_count = job.groups[CountOptions].min_count
-                layers[kind] = layer_accuracies(rows_in_means, (subsets, replicates), min_count)
+                layers[kind] = layer_accuracies(rows_in_means, counts, min_count)
     return CellRun(best, families, run.record, kept, layers, dict.fromkeys(best, page) if page else {})

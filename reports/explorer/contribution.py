@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from ..finding import Finding
 from .data import Ensemble, Fact, Measure, Predicted, Profile
@@ -36,3 +37,24 @@ class Contribution:
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     ensembles: tuple[Ensemble, ...] = ()
     predictions: tuple[Predicted, ...] = ()
+
+
+def together(contributions: Iterable[Contribution | None]) -> Contribution:
+    """Put several contributions together, those of the first ones first.
+
+    Example:
+        >>> one, other = (Contribution(phrases={"3-9": (phrase,)}) for phrase in ("is broad", "finds objects"))
+        >>> together([one, None, other]).phrases
+        {'3-9': ('is broad', 'finds objects')}
+    """
+    added: dict[str, Any] = {}
+    for contribution in filter(None, contributions):
+        for name in (each.name for each in fields(Contribution)):
+            value = getattr(contribution, name)
+            if isinstance(value, tuple):
+                added[name] = (*added.get(name, ()), *value)
+                continue
+            by_head = added.setdefault(name, {})
+            for head, of_head in value.items():  # a profile is the same whoever adds it
+                by_head[head] = (*by_head.get(head, ()), *of_head) if isinstance(of_head, tuple) else of_head
+    return Contribution(**added)

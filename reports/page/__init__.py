@@ -69,7 +69,7 @@ class Section:
     """
 
     title: str
-    template: str | Path
+    template: str | Path | Sequence[str | Path]
     context: Mapping[str, Any] = field(default_factory=dict)
     summary: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
@@ -168,9 +168,11 @@ def _render(
 ) -> dict[str, Any]:
     """Write the files of a section, and return what the page takes of it; ``lower`` is added to levels of headings."""
     svgs = _Placed(write_section(folder, section))
-    template = environment.from_string(Path(section.template).read_text(encoding="utf-8"))
     shown = {table.name: table for table in section.shown}
-    content = template.render(run=run, suffix=section.suffix, **{"svgs": svgs, "shown": shown, **section.context})
+    given = {"run": run, "suffix": section.suffix, "svgs": svgs, "shown": shown, **section.context}
+    paths = [section.template] if isinstance(section.template, str | Path) else section.template
+    templates = [environment.from_string(Path(path).read_text(encoding="utf-8")) for path in paths]
+    content = "\n".join(template.render(given) for template in templates)
     not_placed = {name: svg for name, svg in svgs.items() if name not in svgs.placed}  # by the template
     content += "".join(
         _FIGURE.format(svg=Markup(svg), caption=section.figures[name].get_label())  # noqa: S704  # written by us

@@ -24,9 +24,9 @@ from attentionology.analyses.coreference.contrasts import best_head_contrast, co
 from attentionology.analyses.counting.comparable import Comparable, Measured, measured_heads
 from attentionology.analyses.counting.outcomes import SPLITS, Counts
 from attentionology.analyses.counting.resampling import halves, poisson_weights
+from attentionology.analyses.dependency.accuracy import ALL, tables
 from attentionology.analyses.dependency.rules import NEAREST, rule_columns
 from attentionology.analyses.dependency.spanning import _ensemble_row as ensemble_row
-from attentionology.analyses.dependency.tables import ALL, tables
 from attentionology.analyses.explanation.summary import Bootstrap
 from attentionology.analyses.probing.attachment import Attempt, TestedSentence, attachment
 from attentionology.analyses.shared.ensembles import scored_ensembles

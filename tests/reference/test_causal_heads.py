@@ -10,16 +10,16 @@ import torch
 
 import attentionology
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.dependency.best_heads import best_table
 from attentionology.analyses.dependency.decisions import head_guesses
-from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.options import DependencyOptions
-from attentionology.analyses.dependency.section import DependencyResults, best_table, dependency_section
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions, FailureOptions
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import MapBatch
 from attentionology.reports.heads.explored import opening
 from tests import tiny
+from tests.dependency import dependency_section, explored_dependency, made_results
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.reference import naive
 from tests.shown_tables import as_shown, in_terminal, on_page
@@ -95,7 +95,7 @@ def test_reach_is_the_share_of_words_on_the_right_side(counted):
 def test_the_reach_is_shown_beside_the_best_head_and_as_a_fact(counted):
     _, accuracy = counted
     tables = accuracy.compute()
-    made = DependencyResults(tables.cells, tables.best, min_count=1)
+    made = made_results(tables.cells, tables.best, min_count=1)
     table = best_table(made)
     rows = [row for row in tables.best.to_dict("records") if row["relation"] != "root"]
     for shown, heading in ((on_page(table), "in reach %"), (in_terminal(table, 200), "in reach")):

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from attentionology import CorpusError, OptionError, Sentence, analyze, compare, load_treebank
-from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.dependency.accuracy import Asked, DependencyAccuracy
 from attentionology.analyses.dependency.options import DependencyOptions
-from attentionology.analyses.dependency.tables import Asked
 from attentionology.analyses.shared.merged_facts import MergeError
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions, FailureOptions
 from attentionology.corpora_loaders.enhanced import enhanced_heads, enhanced_relations

@@ -13,16 +13,16 @@ import attentionology
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.dependency.ensembles import ENSEMBLES, ensemble_rows, read_values
-from attentionology.analyses.dependency.explored import explored_dependency
+from attentionology.analyses.dependency.ensembles import ENSEMBLES, ensemble_rows
 from attentionology.analyses.dependency.figures import best_heads_figure
 from attentionology.analyses.dependency.options import DependencyOptions
-from attentionology.analyses.dependency.section import DependencyResults
+from attentionology.analyses.dependency.rows import read_values
 from attentionology.analyses.shared.ensembles import ensemble_table, shown_ensembles
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from tests import tiny
+from tests.dependency import answered, explored_dependency, made_results
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.reference.naive import around_choices
 from tests.shown_tables import as_shown, in_latex, on_page
@@ -153,7 +153,7 @@ def results(corpus, **values):
     accuracy.update(batch_of(*corpus))
     tables = accuracy.compute()
     table = table_of(corpus).drop("core").reset_index().assign(**values)
-    return accuracy, DependencyResults(tables.cells, tables.best, (), 1, (), None, table)
+    return accuracy, made_results(tables.cells, tables.best, (), 1, ensembles=table)
 
 
 def test_the_table_and_the_figure_say_what_the_csv_file_says(corpus):
@@ -185,7 +185,7 @@ def test_the_finding_says_more_only_with_the_whole_interval(corpus):
     assert text.startswith("For 1 of 1 relation with at least 1 word, averaged maps of several heads find more")
     assert "(50.0 % of" in text
     assert "one head 40.0 %" in text
-    none = replace(made, ensembles=made.ensembles.assign(gain_low=0.0))
+    none = answered(made, ensembles=made.ensembles.assign(gain_low=0.0))
     texts = [finding.text for finding in explored_dependency(none, accuracy, "weight").findings]
     assert any(text.startswith("For none of 1 relation with at least 1 word, averaged") for text in texts)
 
@@ -193,11 +193,11 @@ def test_the_finding_says_more_only_with_the_whole_interval(corpus):
 def test_nothing_is_said_of_ensembles_without_intervals(corpus):
     accuracy, made = results(corpus, gain=0.1, gain_low=0.02, gain_high=0.2)
     without = made.ensembles.assign(relation="det", gain_low=np.nan, gain_high=np.nan)
-    both = replace(made, ensembles=pd.concat([made.ensembles, without]))
+    both = answered(made, ensembles=pd.concat([made.ensembles, without]))
     texts = [finding.text for finding in explored_dependency(both, accuracy, "weight").findings]
     [text] = [text for text in texts if "averaged maps" in text]
     assert text.startswith("For 1 of 1 relation with at least 1 word in at least 20 sentences, averaged maps")
-    texts = [f.text for f in explored_dependency(replace(made, ensembles=without), accuracy, "weight").findings]
+    texts = [f.text for f in explored_dependency(answered(made, ensembles=without), accuracy, "weight").findings]
     assert not any("averaged maps" in text for text in texts)
 
 

@@ -12,8 +12,7 @@ import pytest
 import torch
 
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.dependency.failure_tables import failure_tables
-from attentionology.analyses.dependency.failures import DependencyFailures
+from attentionology.analyses.dependency.failures import DependencyFailures, failure_tables
 from attentionology.analyses.shared.failures import cluster_interval
 from attentionology.corpora_loaders import Sentence
 from tests.maps import RELATIONS, batch_of, random_corpus

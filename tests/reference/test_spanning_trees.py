@@ -14,17 +14,22 @@ import attentionology
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.dependency.ensembles import read_values
-from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.options import DependencyOptions
-from attentionology.analyses.dependency.section import dependency_section
-from attentionology.analyses.dependency.spanning import right_words, tree_counts, united
-from attentionology.analyses.dependency.spanning_tables import shown_trees, spanning_trees, tree_findings
+from attentionology.analyses.dependency.rows import read_values
+from attentionology.analyses.dependency.spanning import (
+    right_words,
+    shown_trees,
+    spanning_trees,
+    tree_counts,
+    tree_findings,
+    united,
+)
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.reports.format import rows_of
 from tests import tiny
+from tests.dependency import dependency_section, explored_dependency
 from tests.maps import batch_of
 from tests.reference.naive import around_choices
 from tests.shown_tables import as_shown, distinct, in_latex, on_page, with_unit
@@ -314,7 +319,7 @@ def test_a_run_has_trees(family):
     assert section.tables["dependency_trees"] is trees.heads
     assert section.tables["dependency_trees_best"] is trees.best
     counted = run.parts[0].counted
-    metric = counted.metric(counted.facts.model, DependencyAccuracy)
+    metric = counted.metric(counted.facts.requests["best_heads"][0], DependencyAccuracy)
     findings = explored_dependency(results, metric, "weight").findings
     found = {each.text: each.address for each in findings if "Spanning trees of single heads" in each.text}
     best_of_all = [re.findall(r"all sentences is (\d+-\d+)", text) for text in found]

@@ -15,15 +15,21 @@ import torch
 import attentionology
 from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.dependency.columns import BEST
-from attentionology.analyses.dependency.explored import explored_dependency
+from attentionology.analyses.dependency.best_heads import BEST
 from attentionology.analyses.dependency.figures import best_heads_figure
-from attentionology.analyses.dependency.findings import beyond_tags
-from attentionology.analyses.dependency.rules import NEAREST, DependencyRules, nearest_words, rule_columns
-from attentionology.analyses.dependency.section import DependencyResults, against_tags, best_table
+from attentionology.analyses.dependency.rules import (
+    NEAREST,
+    BeyondTags,
+    DependencyRules,
+    Rules,
+    beyond_tags,
+    nearest_words,
+    rule_columns,
+)
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from tests import tiny
+from tests.dependency import against_tags, explored_dependency, made_results
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.reference.naive import around, of_splits
 from tests.shown_tables import distinct, in_latex, on_page, percent
@@ -191,9 +197,10 @@ def test_what_is_shown_is_what_the_table_says(corpus):
     tables = accuracy.compute()
     rows = {name: frozenset([name]) for name in RELATIONS} | {"all": frozenset(RELATIONS)}
     best = tables.best.join(rule_columns(rules, rows, counts, replicates, accuracy.groups), on="relation")
-    assert set(BEST.names) >= set(best.columns)
+    added = {name for column in BeyondTags.added for name in column.names.split()}
+    assert set(best.columns) - set(BEST.names) == added
     best = distinct(best)
-    shown = against_tags(best_table(DependencyResults(tables.cells, best, min_count=1)))
+    shown = against_tags(made_results(tables.cells, best, min_count=1))
     (row,) = [row for row in best.to_dict("records") if row["relation"] == "obj"]
     (cells,) = [cells for cells in on_page(shown) if cells["relation"] == "obj"]
     (latex,) = [cells for cells in in_latex(shown) if cells["relation"] == "obj"]
@@ -223,7 +230,8 @@ def test_the_finding_names_relations_by_what_is_shown_of_them(corpus):
     best.loc[best["relation"] == "obj", ["tag_rule_gain", "tag_rule_gain_low", "tag_rule_gain_high"]] = -0.3, -0.4, -0.2
 
     def said(best: pd.DataFrame) -> str:
-        found = explored_dependency(DependencyResults(tables.cells, best, min_count=1), accuracy, "weight")
+        results = made_results(tables.cells, best, min_count=1, rules=Rules(best, best))
+        found = explored_dependency(results, accuracy, "weight")
         (text,) = [finding.text for finding in found.findings if "parts of speech" in finding.text]
         return text
 
@@ -248,9 +256,8 @@ def test_a_run_counts_rules_where_words_have_parts_of_speech():
         attentionology.analyze(encoder, attentionology.Treebank(tuple(each)), analyses="dependency")["dependency"]
         for each in (texts, [replace(text, tags=()) for text in texts])
     )
-    assert tagged.rules is not None
-    assert bare.rules is None
-    assert tagged.rules["total"].sum() == tagged.best["total"].iloc[0]
+    assert "rules" not in bare.answers
+    assert tagged.rules.best["total"].sum() == tagged.best["total"].iloc[0]
     assert not math.isnan(tagged.best["tag_rule_heldout"].iloc[0])
     assert "tag_rule_heldout" not in bare.best
 

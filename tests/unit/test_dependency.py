@@ -12,10 +12,9 @@ import torch
 
 import attentionology
 from attentionology.analyses.contract import OptionError
-from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.dependency.accuracy import Asked, DependencyAccuracy
 from attentionology.analyses.dependency.failures import DependencyFailures
 from attentionology.analyses.dependency.options import DependencyOptions
-from attentionology.analyses.dependency.tables import Asked
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pandas as pd
 
-from attentionology.analyses.dependency.explored import explored_dependency
-from attentionology.analyses.dependency.findings import findings_of
-from attentionology.analyses.dependency.section import DependencyResults, best_table
+from attentionology.analyses.dependency.analysis import Dependency
+from attentionology.analyses.dependency.best_heads import best_table, findings_of
+from attentionology.analyses.dependency.decisions import READINGS
+from attentionology.analyses.dependency.rows import DependencyResults
+from attentionology.analyses.dependency.rules import Rules
 from attentionology.analyses.shared.failures import FailureTables
+from attentionology.reports.explorer.contribution import together
+from tests.dependency import explored_dependency, made_results
 from tests.maps import counted_words
 from tests.shown_tables import as_shown, distinct, with_unit
 from tests.unit.test_shown_dependency import WORDED
 
 
 def test_phrases_about_heads_have_the_numbers_of_their_relations(monkeypatch):
-    monkeypatch.setattr("attentionology.analyses.dependency.explored.FEWEST_UNITS", 0)
+    monkeypatch.setattr("attentionology.analyses.dependency.best_heads.FEWEST_UNITS", 0)
     metric = counted_words()
     tables = metric.compute()
     best = distinct(tables.best[tables.best["relation"].isin(["det", "obj"])])
-    results = DependencyResults(tables.cells, best, min_count=1)
+    results = made_results(tables.cells, best, min_count=1)
     phrases: dict[str, tuple[str, ...]] = {}
     for row in sorted(best.to_dict("records"), key=lambda row: -row["heldout_gain"]):
         head = f"{row['layer']}-{row['head']}"
@@ -38,7 +44,7 @@ def test_rows_of_rare_relations_are_gray_and_totals_stand_out():
     tables = counted_words().compute()
     best = tables.best
     frequent = best.loc[best["relation"] == "det", "total"].item()
-    table = best_table(DependencyResults(tables.cells, best, min_count=frequent))
+    table = best_table(made_results(tables.cells, best, min_count=frequent))
     styles = {row["relation"]: table.style(row) for row in table.rows}
     assert styles["det"] == ""
     assert styles["all"] == "total"
@@ -77,8 +83,14 @@ def leads_to(row, show=""):
 
 def said_of(frequent, certain, best=(), **values):
     """What is said of rows, with the addresses."""
-    made = DependencyResults(pd.DataFrame(), pd.DataFrame([*(best or [{"relation": "r1"}])]), min_count=7, **values)
-    return [(found.text, found.address) for found in findings_of(made, frequent, certain, "norm")]
+    if certain and "tag_rule_gain" in certain[0]:
+        values["rules"] = Rules(pd.DataFrame(), pd.DataFrame())
+    made = made_results(pd.DataFrame(), pd.DataFrame([*(best or [{"relation": "r1"}])]), min_count=7, **values)
+    of_these = type("OfTheseRows", (DependencyResults,), {"frequent": frequent, "certain": certain})
+    object.__setattr__(made, "__class__", of_these)
+    counts = SimpleNamespace(metric=SimpleNamespace(directions=READINGS))
+    others = [each.explore(answer, counts, made, "norm") for each, answer in Dependency().asked(made)[1:]]
+    return [(found.text, found.address) for found in (*findings_of(made, "norm"), *together(others).findings)]
 
 
 def test_the_three_largest_held_out_gains_are_named_and_six_relations_without():

@@ -16,8 +16,8 @@ from attentionology.analyses.coreference.failures import CoreferenceFailures
 from attentionology.analyses.coreference.section import coreference_section
 from attentionology.analyses.coreference.shown_tables import CoreferenceResults
 from attentionology.analyses.counting.best_head import control_table, with_control
-from attentionology.analyses.dependency import columns as dependency
-from attentionology.analyses.dependency import failure_tables as of_words
+from attentionology.analyses.dependency import analysis as dependency
+from attentionology.analyses.dependency import failures as of_words
 from attentionology.analyses.dependency.failures import DependencyFailures
 from attentionology.analyses.dependency.rules import DependencyRules, rule_columns
 from attentionology.analyses.survey import columns as survey

@@ -9,8 +9,9 @@ import pytest
 from attentionology.analyses.ablation.columns import ABLATION
 from attentionology.analyses.clusters.columns import HEAD_EMBEDDING
 from attentionology.analyses.coreference.columns import CELLS as MENTIONS
-from attentionology.analyses.dependency.columns import CELLS as WORDS
-from attentionology.analyses.dependency.explored import ARROWS, GAINS
+from attentionology.analyses.dependency.best_heads import CELLS as WORDS
+from attentionology.analyses.dependency.best_heads import DIRECTIONS_IN_WORDS as ARROWS
+from attentionology.analyses.dependency.best_heads import GAINS
 from attentionology.analyses.norms.columns import SHARES
 from attentionology.analyses.surface.columns import GRADIENTS, SURFACE
 from attentionology.reports.columns import Schema

@@ -22,12 +22,11 @@ from attentionology.analyses.coreference.shown_tables import CoreferenceResults
 from attentionology.analyses.counting.held_out import gain_columns, side_of_baseline
 from attentionology.analyses.counting.resampling import FEWEST_UNITS
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.dependency.explored import explored_dependency
-from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.norms.report import explored_norms
 from attentionology.analyses.shared.ensembles import finds_more
 from attentionology.analyses.surface.report import explored_surface, sinks
 from attentionology.reports.explorer.contribution import Contribution
+from tests.dependency import explored_dependency, made_results
 from tests.documents import counted_mentions
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
 from tests.shown_tables import in_brackets, numbers, percent
@@ -284,7 +283,7 @@ def of_words(words, det, obj):
     best = tables.best[tables.best["relation"].isin(["det", "obj"])].set_index("relation")
     for relation, columns in (("det", {**BETTER, **det}), ("obj", {**BETTER, "gain": 0.2, **obj})):
         best.loc[relation, list(columns)] = list(columns.values())
-    results = DependencyResults(tables.cells, best.reset_index(), min_count=1)
+    results = made_results(tables.cells, best.reset_index(), min_count=1)
     return explored_dependency(results, metric, "weight")
 
 
@@ -312,7 +311,7 @@ def test_cards_and_summaries_of_heads_name_the_relations_with_the_largest_gains(
     single = [row for row in best.to_dict("records") if row["relation"] in RELATIONS]
     least = sorted(row["total"] for row in single)[1]
     rows = {row["relation"]: row for row in single if row["total"] >= least}
-    contribution = explored_dependency(DependencyResults(tables.cells, best, min_count=least), metric, "weight")
+    contribution = explored_dependency(made_results(tables.cells, best, min_count=least), metric, "weight")
     pairs = {measure.id: measure for measure in contribution.measures}
     facts: dict[str, list[tuple[float, str, str]]] = {}
     for cell in tables.cells.to_dict("records"):
@@ -347,7 +346,7 @@ def test_cards_and_summaries_of_heads_name_the_relations_with_the_largest_gains(
 def test_the_explorer_averages_ensembles_of_several_heads(words):
     metric, tables = words
     table = pd.DataFrame({"relation": ["det", "obj"], "heads": ["2-3", "2-3 + 1-1←"], "gain_low": 0.0})
-    results = DependencyResults(tables.cells, tables.best, ensembles=table, min_count=1)
+    results = made_results(tables.cells, tables.best, ensembles=table, min_count=1)
     (found,) = explored_dependency(results, metric, "weight").ensembles
     assert (found.relation, found.kind) == ("obj", "weight")
     assert [(each.head, each.direction) for each in found.heads] == [("2-3", "dep->head"), ("1-1", "head->dep")]
@@ -417,7 +416,7 @@ def test_nothing_is_claimed_of_few_sentences_or_without_replicates(replicates):
     metric.update(batch_of(texts, maps))
     tables = metric.compute()
     assert (tables.best["accuracy"] == 1).any()
-    contribution = explored_dependency(DependencyResults(tables.cells, tables.best, min_count=1), metric, "weight")
+    contribution = explored_dependency(made_results(tables.cells, tables.best, min_count=1), metric, "weight")
     assert [(finding.text, finding.address) for finding in contribution.findings] == [
         (
             "Nothing is said of the 5 relations with at least 1 word: a claim needs bootstrap replicates and an "

@@ -20,7 +20,7 @@ from matplotlib.image import imread
 
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.counting.best_head import with_control
-from attentionology.analyses.dependency.section import DependencyResults, best_table, dependency_section
+from attentionology.analyses.dependency.best_heads import best_table
 from attentionology.reports.drawing import (
     DARK_SCALE,
     PAGE,
@@ -41,6 +41,7 @@ from attentionology.reports.page import bundled, outlined, save_figures, write_r
 from attentionology.reports.page.svg import alternative, palette_styles, themed
 from attentionology.reports.shapes import apart, heads_map
 from attentionology.reports.tables import records, to_json
+from tests.dependency import dependency_section, made_results
 from tests.maps import RELATIONS, counted_words
 from tests.shown_tables import printed
 
@@ -97,7 +98,7 @@ def folder(tables, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     best = with_control(tables.best, [tables.best, tables.best])
     controls = [tables.best, tables.best]
-    section = dependency_section(DependencyResults(tables.cells, best, tuple(controls), 20))
+    section = dependency_section(made_results(tables.cells, best, tuple(controls), 20))
     write_report(folder, run=RUN, sections=[section])
     return folder
 
@@ -213,7 +214,7 @@ def test_the_page_says_what_was_read_and_left_out(tmp_path, unit, limited, token
 def test_same_results_same_pictures(tables, tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        write_section(tmp_path / name, dependency_section(DependencyResults(tables.cells, tables.best)))
+        write_section(tmp_path / name, dependency_section(made_results(tables.cells, tables.best)))
     for picture in ("dependency_best.svg", "dependency_heads.svg"):
         assert (tmp_path / "one/figures" / picture).read_bytes() == (tmp_path / "two/figures" / picture).read_bytes()
 
@@ -236,7 +237,7 @@ def test_rare_relations_come_last_and_root_is_not_shown(tables):
 
 def test_the_table_fits_a_narrow_terminal(tables):
     best = tables.best.assign(total=2809, control_accuracy=0.093)
-    said = printed(best_table(DependencyResults(tables.cells, best)).terminal(80), 80)
+    said = printed(best_table(made_results(tables.cells, best)).terminal(80), 80)
     assert "all-nopunct-noroot" in said
     assert "…" not in said
 
@@ -246,7 +247,7 @@ def test_strange_relation_names_do_not_break_figures_or_page(tables, tmp_path):
     names = dict(zip(RELATIONS, ["$\\foo$", "<b>", "[/x]", "a_b^c", "{{", "root"], strict=True))
     cells = tables.cells.replace({"relation": names})
     best = tables.best.replace({"relation": names})
-    section = dependency_section(DependencyResults(cells, best, min_count=1), Titles("$x$ <b>", "c"))
+    section = dependency_section(made_results(cells, best, min_count=1), Titles("$x$ <b>", "c"))
     write_report(tmp_path, run={**RUN, "control": None}, sections=[section])
     assert "$\\foo$" in (tmp_path / "figures" / "dependency_best.svg").read_text()
     assert "<td><b></td>" not in (tmp_path / "report.html").read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,20 +15,17 @@ from attentionology.analyses.clusters.report import clusters_section, neighbors_
 from attentionology.analyses.coreference.ensembles import ENSEMBLES as ENSEMBLES_OF_MENTIONS
 from attentionology.analyses.coreference.section import coreference_section
 from attentionology.analyses.coreference.shown_tables import best_table as best_of_mentions
-from attentionology.analyses.dependency.columns import RULES
+from attentionology.analyses.dependency.best_heads import best_table
 from attentionology.analyses.dependency.ensembles import ENSEMBLES
-from attentionology.analyses.dependency.section import (
-    DependencyResults,
-    against_tags,
-    best_table,
-    dependency_section,
-)
-from attentionology.analyses.dependency.spanning_tables import TREES, TREES_BEST, SpanningTrees
+from attentionology.analyses.dependency.rows import DependencyResults
+from attentionology.analyses.dependency.rules import RULES, Rules
+from attentionology.analyses.dependency.spanning import TREES, TREES_BEST, SpanningTrees
 from attentionology.analyses.norms.report import norms_section
 from attentionology.analyses.norms.shown_tables import _relations as table_of_relations
 from attentionology.analyses.surface.report import explored_surface, sinks, surface_section
 from attentionology.analyses.surface.shown_tables import layers_table
 from attentionology.reports.page import Section, write_report
+from tests.dependency import against_tags, answered, dependency_section, made_results
 from tests.maps import counted_words
 from tests.shown_tables import on_page, percent
 from tests.unit.coreference.test_shown_coreference import MIN_COUNT
@@ -42,13 +40,14 @@ from tests.unit.test_surface_reports import results as surface_results
 
 def said(analysis: str, section: Section) -> str:
     """The text of a section, with the names of tables and figures in their places."""
-    return rendered(analysis, {"run": {"options": OPTIONS}, **section.context})[1]
+    templates = None if isinstance(section.template, str | Path) else section.template
+    return rendered(analysis, {"run": {"options": OPTIONS}, **section.context}, templates)[1]
 
 
 @pytest.fixture(scope="module")
 def words() -> DependencyResults:
     tables = counted_words().compute()
-    return DependencyResults(tables.cells, tables.best, (tables.best,) * 3, 23, ("map “weight”", "fact b"))
+    return made_results(tables.cells, tables.best, (tables.best,) * 3, 23, ("map “weight”", "fact b"))
 
 
 def test_dependency(words: DependencyResults) -> None:
@@ -80,7 +79,7 @@ def of_trees(sentences: int, left_out: int) -> SpanningTrees:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"rules": pd.DataFrame(columns=RULES.names)}, "Heads against parts of speech"),
+        ({"rules": Rules(pd.DataFrame(columns=RULES.names), pd.DataFrame())}, "Heads against parts of speech"),
         ({"ensembles": pd.DataFrame(columns=ENSEMBLES.names)}, "Ensembles of heads"),
         (
             {"spanning_trees": of_trees(1500, 3)},
@@ -96,7 +95,8 @@ def of_trees(sentences: int, left_out: int) -> SpanningTrees:
 def test_parts_of_dependency_are_there_if_they_were_asked_for(
     words: DependencyResults, changes: dict[str, Any], sentence: str
 ) -> None:
-    without, changed = (said("dependency", dependency_section(each)) for each in (words, replace(words, **changes)))
+    other = replace(words, **changes) if "trees" in changes else answered(words, **changes)
+    without, changed = (said("dependency", dependency_section(each)) for each in (words, other))
     assert sentence not in without
     assert sentence in changed
     headings = ("Heads against parts of speech", "Ensembles of heads", "Trees from heads", "an empty node are left out")
@@ -123,7 +123,7 @@ def test_notes_and_legend_of_dependency(words: DependencyResults) -> None:
     assert "the best of 18 on these same words" in legend
     deep = best_table(replace(words, cells=words.cells.assign(layer=200))).legend
     assert "the best of 1,200 on these same words" in deep
-    assert [against_tags(table).style(row) for row in table.rows] == [table.style(row) for row in table.rows]
+    assert [against_tags(words).style(row) for row in table.rows] == [table.style(row) for row in table.rows]
 
 
 def test_coreference(mentions) -> None:  # noqa: F811  # the fixture

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import attentionology.analyses
+from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.reports.page import template_environment
 from tests.sections import COMPARISON, COREFERENCE, EXPLANATION, HEAD, NAN, SHOWN, SURFACE
 
@@ -58,12 +60,16 @@ def plain(page: str) -> str:
     return " ".join(html.unescape(re.sub("<[^>]*>", " ", text)).split())
 
 
-def rendered(analysis: str, context: dict[str, Any]) -> tuple[str, str]:
+OF_QUESTIONS = {"dependency": [question.template for question in Dependency.questions if question.template]}
+"""The templates of analyses of several questions."""
+
+
+def rendered(analysis: str, context: dict[str, Any], templates: Sequence[str | Path] | None = None) -> tuple[str, str]:
     """Return the HTML of a section, and its text, both with single spaces."""
-    template = template_environment().from_string((ROOM / analysis / "section.html.j2").read_text(encoding="utf-8"))
-    page = template.render(
-        {"suffix": "", "shown": Names(), "svgs": Figures(), "notes": ["First.", "Second."], **context}
-    )
+    given = {"suffix": "", "shown": Names(), "svgs": Figures(), "notes": ["First.", "Second."], **context}
+    paths = (OF_QUESTIONS.get(analysis) or [ROOM / analysis / "section.html.j2"]) if templates is None else templates
+    sources = [Path(path).read_text(encoding="utf-8") for path in paths]
+    page = "\n".join(template_environment().from_string(source).render(given) for source in sources)
     return " ".join(page.split()), plain(page)
 
 
@@ -154,21 +160,12 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
         (),
         ("1 place to the left finds",),
     ),
-    ("dependency", {"has_rules": False}, ("[dependency_tags]", "parts of speech."), ("[dependency_ensembles]",)),
-    ("dependency", {"has_ensembles": False}, ("[dependency_ensembles]",), ("[dependency_tags]",)),
-    (
-        "dependency",
-        {"spanning_trees": None},
-        ("Trees from heads", "[dependency_trees_best]"),
-        ("Where the heads fail",),
-    ),
     (
         "dependency",
         {"spanning_trees": {"sentences": 1500, "left_out": 0}},
         ("are left out, because they",),
         ("sentences are scored. tables/dependency_trees.csv", "<details open><summary>obj", "<details><summary>nsubj"),
     ),
-    ("dependency", {"failures": []}, ("Where the heads fail",), ("Trees from heads",)),
     ("explanation", {"facts": []}, ("fact a",), ()),
     (
         "explanation",
@@ -311,7 +308,7 @@ def test_everything_is_shown_in_its_place(analysis):
 
 
 def test_all_sections_with_a_template_are_tried():
-    assert {path.parent.name for path in ROOM.glob("*/section.html.j2")} == set(SHOWN)
+    assert {path.parent.name for path in ROOM.glob("*/section.html.j2")} | {*OF_QUESTIONS} == set(SHOWN)
 
 
 @pytest.mark.parametrize(("analysis", "changes", "gone", "come"), CHANGED)

@@ -29,8 +29,8 @@ from attentionology.analyses.ablation.tables import AblationTables, pruning_tabl
 from attentionology.analyses.ablation.tables import _relations as relations_of
 from attentionology.analyses.ablation.tables import _summary as summary_of
 from attentionology.analyses.contract import Titles
-from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.reports.drawing import BLUE, GREY
+from tests.dependency import made_results
 from tests.shown_tables import cells, distinct, on_page
 
 HEADS = 12
@@ -295,9 +295,7 @@ def test_relations_have_the_numbers_of_their_effect() -> None:
     rare = {"relation": "iobj", "layer": 1, "head": 1, "total": 29, "accuracy": 0.5}
     rows = [{**row, "total": 30, "accuracy": 0.6} for row in (*best, {**best[0], "relation": "all"})]
     accuracies = pd.DataFrame(places).assign(relation="obj", accuracy=0.5)
-    found = relations_of(
-        cells, DependencyResults(accuracies, pd.DataFrame([*rows, rare])), ["cosine", "loss"], min_count=30
-    )
+    found = relations_of(cells, made_results(accuracies, pd.DataFrame([*rows, rare])), ["cosine", "loss"], min_count=30)
     assert [(row["effect"], row["relation"]) for row in found] == [
         (effect, relation) for effect in ("cosine", "loss") for relation in ("obj", "det")
     ]
@@ -337,7 +335,7 @@ def test_effects_are_correlated_with_the_accuracy_for_all_words_and_with_importa
             ("obj", "dep->head", [0.9, 0.5, 0.1]),
         )
     )
-    summary = summary_of("l2", [], heads, DependencyResults(cells, pd.DataFrame()), 0)
+    summary = summary_of("l2", [], heads, made_results(cells, pd.DataFrame()), 0)
     assert (summary["rho_accuracy"], summary["rho_importance"]) == (pytest.approx(1), pytest.approx(-0.5))
     without = summary_of("l2", [], heads.drop(columns="importance"), None, 0)
     assert np.isnan([without["rho_accuracy"], without["rho_importance"], without["p"]]).all()

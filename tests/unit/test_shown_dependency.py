@@ -12,20 +12,13 @@ import pytest
 
 from attentionology.analyses.contract import OptionError, Titles
 from attentionology.analyses.counting.best_head import with_control
-from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.dependency.explored import explored_dependency
-from attentionology.analyses.dependency.failure_tables import by_relation, failure_tables, shown_failures
-from attentionology.analyses.dependency.failures import DependencyFailures
-from attentionology.analyses.dependency.section import (
-    DependencyResults,
-    best_table,
-    dependency_section,
-    reach_facts,
-)
-from attentionology.analyses.dependency.tables import TOTALS
+from attentionology.analyses.dependency.accuracy import TOTALS, DependencyAccuracy
+from attentionology.analyses.dependency.best_heads import best_table, reach_facts
+from attentionology.analyses.dependency.failures import DependencyFailures, by_relation, failure_tables, shown_failures
 from attentionology.analyses.shared.options import FailureOptions
 from attentionology.corpora_loaders import OFFSETS
 from attentionology.reports.streams import WIDE
+from tests.dependency import answered, dependency_section, explored_dependency, made_results
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
 from tests.shown_tables import Columns, as_shown, cells, distinct, in_latex, in_terminal, on_page, printed
 
@@ -46,7 +39,7 @@ def results():
     tables = counted_words().compute()
     best = distinct(with_control(tables.best, [tables.best]))
     best.loc[1, ["offset_correct", "tied"]] = [0, 3]
-    return DependencyResults(tables.cells, best, (tables.best,), MIN_COUNT, ("map “weight”",))
+    return made_results(tables.cells, best, (tables.best,), MIN_COUNT, ("map “weight”",))
 
 
 def described(row, head, n):
@@ -115,7 +108,7 @@ def test_the_legend_explains_every_number(results):
         if column.type != "text" and column.heading not in ("", "n"):
             assert f"<dt>{column.heading}</dt>" in legend, f"the column {column.heading!r} needs help="
     assert "the best of 12 on these same words" in legend  # 2 layers, 3 heads, 2 directions
-    without = DependencyResults(results.cells, results.best.drop(columns="control_accuracy"))
+    without = made_results(results.cells, results.best.drop(columns="control_accuracy"))
     assert "random weights" not in best_table(without).legend
 
 
@@ -127,7 +120,7 @@ def counted():
     failures.update(batch_of(texts, maps))
     tables = accuracy.compute()
     failed = failure_tables(failures, tables.best, tables.cells, ["best"])
-    return accuracy, DependencyResults(tables.cells, tables.best, (), 20, (), failed)
+    return accuracy, made_results(tables.cells, tables.best, (), 20, failures=failed)
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -179,7 +172,7 @@ def test_the_section_writes_both_tables(counted):
     section = dependency_section(results, Titles("m", "c"))
     assert section.tables["dependency_failures"] is results.failures.failures
     assert section.tables["dependency_picks"] is results.failures.picked
-    assert "dependency_picks" not in dependency_section(replace(results, failures=None), Titles("m", "c")).tables
+    assert "dependency_picks" not in dependency_section(answered(results, failures=None), Titles("m", "c")).tables
 
 
 def findings(counted, **values):
@@ -196,7 +189,7 @@ def findings(counted, **values):
     )  # fmt: skip
     for column, value in values.items():
         table.loc[2, column] = value
-    made = replace(results, failures=results.failures._replace(picked=table), min_count=1)
+    made = replace(answered(results, failures=results.failures._replace(picked=table)), min_count=1)
     found = [one for one in explored_dependency(made, accuracy, "weight").findings if "mistakes" in one.text]
     assert all(one.address.endswith("&show=wrong:sibling") for one in found)
     return [one.text for one in found], best

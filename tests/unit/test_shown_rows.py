@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from attentionology.analyses.dependency.failure_tables import FAILURES, PICKED, shown_failures
+from attentionology.analyses.dependency.failures import FAILURES, PICKED, shown_failures
 from attentionology.analyses.shared.failures import FailureTables
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attentionology import analyze
-from attentionology.analyses.dependency.tables import TOTALS
+from attentionology.analyses.dependency.accuracy import TOTALS
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.analyses.surface import reading
 from attentionology.analyses.surface.analysis import _gradients

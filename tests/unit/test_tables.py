@@ -11,8 +11,6 @@ import pytest
 from rich.console import Console
 
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.dependency.explored import explored_dependency
-from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.shared.explored import head_measures
 from attentionology.engine.explorer import MOST_FINDINGS, _findings, _for_all_heads
 from attentionology.reports.columns import Explored, Schema, TableColumn, bar, bounds
@@ -20,6 +18,7 @@ from attentionology.reports.explorer.data import Measure
 from attentionology.reports.finding import Finding
 from attentionology.reports.table import ShownTable
 from attentionology.reports.tables import write_csv
+from tests.dependency import explored_dependency, made_results
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.shown_tables import in_terminal, on_page, printed
 
@@ -93,7 +92,7 @@ def test_intervals_are_of_the_replicates_that_draw_the_relation():
     _, replicates = metric.split_counts()
     assert (replicates.total == 0).any()  # some replicates draw neither sentence
     tables = metric.compute()
-    measures = explored_dependency(DependencyResults(tables.cells, tables.best, min_count=1), metric, "weight").measures
+    measures = explored_dependency(made_results(tables.cells, tables.best, min_count=1), metric, "weight").measures
     assert all(None not in (measure.low or (None,)) for measure in measures)
 
 

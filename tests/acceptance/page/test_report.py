@@ -11,13 +11,13 @@ import pytest
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.counting.best_head import with_control
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.dependency.section import DependencyResults, dependency_section
 from attentionology.reports.page import write_report
 from tests.acceptance.page.conftest import written
 from tests.acceptance.page.made_up import as_text
 from tests.acceptance.page.made_up import finding as address_of
 from tests.acceptance.page.measured import contrasts
 from tests.acceptance.page.waiting import assert_count, assert_texts
+from tests.dependency import dependency_section, made_results
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.unit.test_reports import RUN
 
@@ -30,7 +30,7 @@ def report(tmp_path_factory, small):
     accuracy.update(batch_of(texts, maps))
     tables = accuracy.compute()
     best = with_control(tables.best, [tables.best, tables.best]).assign(tied=2)
-    results = DependencyResults(tables.cells, best, (), 20, ("map “weight”",))
+    results = made_results(tables.cells, best, (), 20, ("map “weight”",))
     section = dependency_section(results, Titles("a model", "a corpus"))
     names = {"dependency": "more", "dependency_best": "more_best", "dependency_control": "more_control"}
     other = dataclasses.replace(

@@ -1,0 +1,457 @@
+"""Which head finds a relation? The best head of each, beside the best fixed offset (Clark et al. 2019, section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from ...corpora_loaders import OFFSETS
+from ...reports.columns import Explored, Schema, TableColumn, bar, bounds
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Fact, Measure
+from ...reports.finding import Finding
+from ...reports.format import (
+    ARROWS,
+    best_direction,
+    best_head,
+    best_offset,
+    head_name,
+    number_equal,
+    percent,
+    rare_in_parentheses,
+    rows_of,
+    shown_rows,
+)
+from ...reports.table import ShownTable
+from ...storage.writing import amount
+from ..contract import Request
+from ..counting.best_head import drawn
+from ..counting.held_out import NO_CLAIM
+from ..counting.outcomes import effective_units
+from ..counting.resampling import FEWEST_UNITS
+from ..shared.explored import bounds as bounds_of_heads
+from ..shared.explored import head_measures, points, share
+from .accuracy import TOTALS, DependencyAccuracy
+from .rows import (
+    MODEL,
+    SHOWN,
+    DependencyQuestion,
+    DependencyResults,
+    Planned,
+    Words,
+    address_of,
+    claimed,
+    measure_id,
+    style_of,
+)
+
+CELLS = Schema(
+    "dependency",
+    "One row per relation, direction, layer and head.",
+    (
+        TableColumn("relation", "text", "the relation, or `all`, `all-nopunct`, `all-nopunct-noroot`"),
+        TableColumn("direction", "text", "the direction in which attention is read"),
+        TableColumn("layer head", "number from 1", "the attention head"),
+        TableColumn("correct", "count", "words whose syntactic head is found"),
+        TableColumn("total", "count", "words of the relation"),
+        TableColumn(
+            "accuracy",
+            "share",
+            "`correct` / `total`",
+            explored=Explored(
+                "Dependency accuracy",
+                "{relation}, {arrow}",
+                "The share of words whose {heads} is the most attended other word.",
+                counted="total",
+            ),
+        ),
+        TableColumn("reach", "share", "only of causal models: the words whose syntactic head this direction can reach"),
+    ),
+)
+
+BEST = Schema(
+    "dependency_best",
+    "One row per relation: its best attention head, baselines and controls.",
+    (
+        TableColumn("relation", "text", "the relation", "relation"),
+        TableColumn("total", "count", "words of the relation", "n", cell=rare_in_parentheses),
+        TableColumn(
+            "layer head",
+            "number from 1",
+            "the attention head with the largest count",
+            "attention head",
+            terminal="head",
+            cell=best_head,
+            beside=number_equal,
+            beside_in="page",
+            help="<code>3-9</code> is layer 3, head 9, both counted from 1. (The <i>syntactic</i> head of a word is "
+            "the word it depends on.)",
+        ),
+        TableColumn(
+            "direction",
+            "text",
+            "the direction in which it is largest",
+            "direction",
+            cell=best_direction,
+            help="<b>dep→head</b>: the dependent attends to its syntactic head (the largest value in the dependent’s "
+            "row). <b>head→dep</b>: the syntactic head is the word that attends most to the dependent (the largest "
+            "value in its column).{both}",
+        ),
+        TableColumn("tied", "count", "heads and directions with this count"),
+        TableColumn("correct", "count", "words whose syntactic head is found"),
+        bar("accuracy", "offset_accuracy"),
+        TableColumn(
+            "accuracy accuracy_low accuracy_high",
+            "share",
+            "`correct` / `total`",
+            "accuracy",
+            beside=bounds("accuracy"),
+            help="The share of the n words with that relation whose head is found{interval}. The head was chosen as "
+            "the best of {choices} on these same words, so its accuracy is too high as an estimate for other "
+            "sentences.",
+        ),
+        TableColumn("offset", "number, words", "the best fixed distance: +1 is the next word, −1 the word before"),
+        TableColumn("offset_correct", "count", "words whose syntactic head is at this distance"),
+        TableColumn(
+            "offset_accuracy",
+            "share",
+            "`offset_correct` / `total`",
+            "offset",
+            beside=best_offset,
+            beside_in="any",
+            help="The accuracy of a guess that always points the same number of words to the right (+) or left (−), "
+            "for the best number from −5 to +5. A head that does no better may know nothing but positions.",
+        ),
+        TableColumn(
+            "gain gain_low gain_high",
+            "points",
+            "`accuracy` − `offset_accuracy`",
+            "gain",
+            beside=bounds("gain"),
+            room="page",
+            help="The accuracy minus that of the offset, on the words that chose both. It is too high by the luck of "
+            "the choice.",
+        ),
+        TableColumn(
+            "heldout_correct heldout_total",
+            "count",
+            "found and scored words over all halves of all splits; each word counts once per split",
+        ),
+        TableColumn(
+            "heldout_accuracy",
+            "share",
+            "the accuracy of heads that were chosen on the other half",
+            "held-out",
+            beside=bounds("heldout", "min", "max"),
+            beside_in="page",
+            help="The accuracy if head and direction are chosen on one half of the sentences and scored on the other, "
+            "in both directions. It is the mean over ten random halvings, with the lowest and highest of them in "
+            "brackets. The farther it falls below the accuracy, the more of the accuracy was due to luck in the "
+            "choice.",
+        ),
+        TableColumn("heldout_min heldout_max", "share", "the lowest and highest accuracy of a split"),
+        TableColumn(
+            "heldout_gain heldout_gain_low heldout_gain_high",
+            "points",
+            "`heldout_accuracy` − the accuracy of the offset that was chosen on the other half",
+            "held-out gain",
+            beside=bounds("heldout_gain"),
+            help="The held-out accuracy minus that of an offset that was chosen and scored on the same halves. If it "
+            "is not above 0 with its whole interval, there is no evidence that a head knows more than positions.",
+        ),
+        TableColumn(
+            "reach",
+            "share",
+            "only of causal models: the words whose syntactic head `direction` can reach",
+            "in reach",
+            help="The share of the n words whose syntactic head can be found in this direction at all. In a causal "
+            "model, a word attends only to words before it: <b>dep→head</b> reaches the heads before a word, "
+            "<b>head→dep</b> those after it, and <b>both</b> (the sum of the two directions) every word but roots.",
+        ),
+    ),
+)
+
+DIRECTIONS_IN_WORDS = {"dep->head": "dependent → head", "head->dep": "head → dependent", "both": "both directions"}
+"""The directions of attention in words and arrows."""
+
+GAINS = Schema(
+    "dependency",
+    "The same with the gain over the best fixed offset of the relation, which the explorer shows.",
+    (
+        TableColumn(
+            "gain",
+            "points",
+            "the accuracy minus that of the best fixed offset ({offset})",
+            explored=Explored("Gain over the best fixed offset", "{relation}, {arrow}", counted="total", center=0.0),
+        ),
+    ),
+)
+
+_INTERVAL = ", with a 95 % bootstrap interval over sentences"
+
+_BOTH = Markup(" <b>both</b>: the word for which the sum of the two values is largest.")
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answer: all heads, the best ones, and of which relations something may be claimed."""
+
+    cells: pd.DataFrame
+    best: pd.DataFrame
+    claimed: tuple[str, ...]  # relations with enough words in enough sentences
+    unclaimed: int  # how many relations have enough words, but in too few sentences
+
+
+class BestHeads(DependencyQuestion):
+    """Which head finds the syntactic head of the words of each relation?"""
+
+    name = MODEL
+    tables = (CELLS, BEST)
+    template = Path(__file__).with_name("best_heads.html.j2")
+
+    def requests(self, planning: Planned) -> Iterable[Request]:
+        """Count the heads of the model."""
+        return planning.accuracy_requests()[:1]
+
+    def find(self, counts: Words, looked: Any, earlier: Mapping[str, Any]) -> Found:
+        """Return the tables of all heads and of the best ones, and of which relations something may be claimed."""
+        tables = counts.metric.compute(counts.facts.asked)
+        return Found(tables.cells, tables.best, *claims(tables.best, counts))
+
+    def frames(self, answer: Found, results: DependencyResults) -> Mapping[str, pd.DataFrame]:
+        """Return both tables."""
+        return {CELLS.name: results.cells, BEST.name: results.best}
+
+    def show(self, answer: Found, results: DependencyResults) -> Sequence[ShownTable]:
+        """Return the table of the best heads."""
+        return (best_table(results),)
+
+    def draw(self, answer: Found, results: DependencyResults, title: str) -> Mapping[str, Figure]:
+        """Draw the best heads against position, and every head."""
+        from .figures import best_heads_figure, heads_figure
+
+        best, min_count = results.best, results.min_count
+        return {
+            "dependency_best": best_heads_figure(
+                best, min_count=min_count, title=title, ensembles=results.answers.get("ensembles")
+            ),
+            "dependency_heads": heads_figure(results.cells, best, title=title),
+        }
+
+    def values(self, answer: Found, results: DependencyResults) -> Mapping[str, Any]:
+        """Return a relation as an example, and what is said of the maps."""
+        no_example = (*TOTALS, "punct", "_")
+        rows = shown_rows(results.best, results.min_count)
+        relations = [row for row in rows if row["is_frequent"] and row["relation"] not in no_example]
+        return {
+            "example": relations[0] if relations else None,
+            "min_count": results.min_count,
+            "map_facts": [*results.map_facts, *reach_facts(results.cells)],
+            "is_enhanced": results.trees == "enhanced",
+        }
+
+    def explore(self, answer: Found, counts: Words, results: DependencyResults, kind: str) -> Contribution:
+        """Add the accuracies and gains of all heads, what heads are best for, and what was found."""
+        by_relation = {str(name): table for name, table in results.cells.groupby("relation", sort=False)}
+        measures: list[tuple[Measure, Measure]] = []
+        for row in shown_relations(results.best):
+            measures += _measures(row, by_relation[row["relation"]], counts, kind)
+        return Contribution(
+            measures=tuple(measure for pair in measures for measure in pair),
+            findings=tuple(findings_of(results, kind)),
+            phrases=_phrases(results.certain),
+            facts=_facts(measures, results.certain, int(results.cells["head"].max())),
+        )
+
+
+def claims(best: pd.DataFrame, counts: Words) -> tuple[tuple[str, ...], int]:
+    """Return the relations with enough words in enough sentences, and how many others have enough words."""
+    single = [row for row in shown_relations(best) if row["relation"] not in TOTALS]
+    frequent = [row["relation"] for row in single if row["total"] >= counts.min_count]
+    units = {name: effective_units(counts.members[name], counts.subsets, counts.replicates) for name in frequent}
+    names = tuple(name for name in frequent if units[name] >= FEWEST_UNITS)
+    return names, len(frequent) - len(names)
+
+
+def shown_relations(best: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows with words that a head can find the head of: no head can find the root."""
+    return [row for row in rows_of(best) if row["relation"] != "root" and row["total"]]
+
+
+def findings_of(results: DependencyResults, kind: str) -> Iterator[Finding]:
+    """Yield which heads beat position, and for which relations there is no such head."""
+    frequent, left_out = results.frequent, results.unclaimed
+    if not frequent:
+        if left_out:
+            text = (
+                f"Nothing is said of the {amount(left_out, 'relations')} with at least "
+                f"{amount(results.min_count, 'words')}: {NO_CLAIM.format(units='sentences')}."
+            )
+            yield Finding(text, "")
+        return
+    by_gain = results.largest_gains
+    if by_gain:
+        gains = "; ".join(map(_accuracy_and_gain, by_gain[:SHOWN]))
+        text = (
+            f"For {len(by_gain)} of {claimed(results)}, one head finds the other word more often than the best fixed "
+            f"offset, and heads that were chosen on one half of the text still do on the other. The largest held-out "
+            f"gains: {gains}."
+        )
+        yield Finding(text, address_of(by_gain[0], kind))
+    certain = {row["relation"] for row in by_gain}
+    if missed := sorted((row for row in frequent if row["relation"] not in certain), key=lambda row: -row["total"]):
+        names = ", ".join(row["relation"] for row in missed[:6]) + (", …" if len(missed) > 6 else "")
+        text = (
+            f"For {len(missed)} of {claimed(results)}, no head is clearly better than the best fixed offset: {names}."
+        )
+        yield Finding(text, address_of(missed[0], kind))
+
+
+def best_table(results: DependencyResults) -> ShownTable:
+    """Return the table of the best head of each relation, frequent relations first."""
+    cells, best = results.cells, results.best
+    has_intervals = bool(best["accuracy_low"].notna().any())
+    n_choices = cells["direction"].nunique() * int(cells["layer"].max()) * int(cells["head"].max())
+    return ShownTable(
+        "dependency_best",
+        "Best attention head per relation (accuracy in %)",
+        (*BEST.columns, *results.added),
+        list(shown_rows(best, results.min_count)),
+        notes=(
+            f"n in parentheses: fewer than {amount(results.min_count, 'words')}, too few for reliable conclusions.",
+            *(f"{fact[0].upper()}{fact[1:]}." for fact in (*results.map_facts, *reach_facts(cells))),
+        ),
+        style=style_of,
+        facts={
+            "choices": f"{n_choices:,}",
+            "both": _BOTH if "both" in set(cells["direction"]) else "",
+            "copies": len(results.answers.get("control", ())),
+            "interval": _INTERVAL if has_intervals else "",
+        },
+    )
+
+
+def reach_facts(cells: pd.DataFrame) -> tuple[str, ...]:
+    """Say of a causal model for which share of the words each direction can find the syntactic head at all."""
+    if "reach" not in cells:
+        return ()
+    name = cells["relation"].iloc[0]  # that of all words, if it was not left out
+    by_direction = cells[cells["relation"] == name].drop_duplicates("direction")
+    shares = ", ".join(f"{ARROWS[row['direction']]} {percent(row['reach'])} %" for row in rows_of(by_direction))
+    return (f"causal model, in which words see only the words before; {name} words whose head is in reach: {shares}",)
+
+
+def _accuracy_and_gain(row: Mapping[str, Any]) -> str:
+    """Say how much the best head of a relation finds, and how much more than the best fixed offset."""
+    accuracy = share(row["accuracy"], row["accuracy_low"], row["accuracy_high"])
+    return (
+        f"{row['relation']} by head {head_name(row['layer'], row['head'])} ({accuracy}, fixed offset "
+        f"{share(row['offset_accuracy'])}; held out {held_out(row)})"
+    )
+
+
+def held_out(row: Mapping[str, Any]) -> str:
+    """Return the held-out gain of the best head with its interval."""
+    return points(row["heldout_gain"], row["heldout_gain_low"], row["heldout_gain_high"])
+
+
+def _measures(
+    row: Mapping[str, Any], cells: pd.DataFrame, words: Words, kind: str
+) -> Iterator[tuple[Measure, Measure]]:
+    """Yield the accuracy and the gain of all heads for one relation, in each direction."""
+    metric, replicates, members = words.metric, words.replicates, words.members[row["relation"]]
+    # members: the indices of the counts of the relation, over which `drawn` adds up what each replicate draws.
+    drawn_total = drawn(replicates.total[members])
+    is_drawn = drawn_total > 0  # whether a replicate draws the relation
+    total = drawn_total[is_drawn, None, None]  # (replicates, 1, 1), as is what the best offset has right
+    offset_correct = drawn(replicates.baselines[members])[is_drawn, OFFSETS.index(row["offset"]), None, None]
+    correct = drawn(replicates.correct[members])[is_drawn]  # replicate, direction, layer, head
+    heads = "syntactic head" if metric.trees == "basic" else "syntactic head, or one of several with this relation,"
+    facts = {"relation": row["relation"], "heads": heads, "offset": f"{row['offset']:+d}"}
+    for index, direction in enumerate(metric.directions):
+        table = cells[cells["direction"] == direction]
+        low = high = gain_low = gain_high = None
+        if is_drawn.any():
+            rates = correct[:, index] / total  # replicate, layer, head
+            low, high = bounds_of_heads(rates)
+            gain_low, gain_high = bounds_of_heads(rates - offset_correct / total)
+        measures_of = partial(
+            head_measures,
+            id_of=partial(measure_id, relation=row["relation"], direction=direction, kind=kind),
+            facts={**facts, "arrow": DIRECTIONS_IN_WORDS[direction]},
+            kind=kind,
+            relation=row["relation"],
+            direction=direction,
+        )
+        with_gain = table.assign(gain=table["accuracy"] - row["offset_accuracy"])
+        (accuracy,) = measures_of(CELLS, table, low=low, high=high, baseline=float(row["offset_accuracy"]))
+        (gain,) = measures_of(GAINS, with_gain, low=gain_low, high=gain_high)
+        yield accuracy, gain
+
+
+def _phrases(certain: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """Return phrases for each head that is the best of a relation, about two relations at most."""
+    phrases: dict[str, list[str]] = {}
+    for row in sorted(certain, key=lambda row: -row["heldout_gain"]):
+        phrase = (
+            f"is the best head for {row['relation']} ({DIRECTIONS_IN_WORDS[row['direction']]}), with "
+            f"{share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])} of {amount(row['total'], 'words')}, "
+            f"{points(row['gain'], row['gain_low'], row['gain_high'])} over the best fixed offset "
+            f"({held_out(row)} held out)"
+        )
+        phrases.setdefault(head_name(row["layer"], row["head"]), []).append(phrase)
+    return {head: tuple(each[:2]) for head, each in phrases.items()}
+
+
+def _facts(
+    measures: Sequence[tuple[Measure, Measure]], certain: Sequence[Mapping[str, Any]], n_heads: int
+) -> dict[str, tuple[Fact, ...]]:
+    """Return, for each head, the relations in which it gains most, if the interval of its gain lies above 0."""
+    # measures: pairs of accuracies and gains. certain: the best heads that gain on other text. Relations without one
+    # are left out: what their other heads gain may be luck, too.
+    best_by_relation = {row["relation"]: row for row in certain}
+    facts_by_gain: dict[str, list[tuple[float, Fact]]] = {}
+    for accuracy, gains in measures:
+        if (best := best_by_relation.get(accuracy.relation or "")) is None:
+            continue
+        best_head = head_name(best["layer"], best["head"]) if best["direction"] == accuracy.direction else None
+        values = gains.values  # noqa: PD011  # no table
+        for index, (gain, low) in enumerate(zip(values, gains.low or [None] * len(values), strict=True)):
+            if gain is not None and low is not None and low > 0:
+                head = head_name(index // n_heads + 1, index % n_heads + 1)
+                of_words = f"{_interval(accuracy, index)} of {amount(best['total'], 'words')}"
+                text = f"{of_words}, {points(gain)} over a fixed offset"
+                if head == best_head:
+                    text += f"; it is the best head; held out, the best heads gain {held_out(best)}"
+                facts_by_gain.setdefault(head, []).append((gain, Fact(accuracy.label, text, accuracy.id)))
+    for gains_and_facts in facts_by_gain.values():
+        gains_and_facts.sort(key=lambda gain_and_fact: -gain_and_fact[0])
+    return {head: tuple(fact for _, fact in largest_first[:SHOWN]) for head, largest_first in facts_by_gain.items()}
+
+
+def _interval(measure: Measure, index: int) -> str:
+    """Return the value of one head with its interval."""
+    of_all_heads = measure.values, measure.low, measure.high  # noqa: PD011  # no table
+    of_head = [values[index] if values else None for values in of_all_heads]
+    value, low, high = (float("nan") if number is None else float(number) for number in of_head)
+    return share(value, low, high)
+
+
+def gold_facts(metric: DependencyAccuracy) -> tuple[str, ...]:
+    """Say what was left out of enhanced dependencies."""
+    if metric.trees == "basic":
+        return ()
+    roots, empty_nodes, words = metric.left_out.tolist()
+    return (
+        "gold: the enhanced dependencies, of which one has to be found for each relation of a word; left out: "
+        f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes, and hence {words:,} words that have "
+        "no other head",
+        "rules that know parts of speech are counted for basic trees only",
+    )

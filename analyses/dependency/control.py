@@ -1,0 +1,84 @@
+"""What do heads with random weights find? The best heads of copies of the model, beside those of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...reports.columns import Schema, TableColumn
+from ...reports.explorer.contribution import Contribution
+from ...reports.finding import Finding
+from ..contract import Request
+from ..counting.best_head import RANDOM_WEIGHTS, control_table
+from ..shared.explored import share
+from .rows import CONTROL as NAME
+from .rows import DependencyQuestion, DependencyResults, Planned, Words, claimed
+
+CONTROL = Schema(
+    "dependency_control",
+    "With `--control`. One row per copy with random weights and relation: the best head of the copy.",
+    (
+        TableColumn("copy", "number from 1", "the copy"),
+        TableColumn("relation", "text", "the relation"),
+        TableColumn("direction", "text", "the direction of the best head"),
+        TableColumn("layer head", "number from 1", "the best head"),
+        TableColumn("correct total", "count", "words whose syntactic head is found, and all words of the relation"),
+        TableColumn("accuracy", "share", "`correct` / `total`"),
+    ),
+)
+
+
+class Control(DependencyQuestion):
+    """What do the best heads of copies with random weights find?"""
+
+    name = NAME
+    tables = (CONTROL,)
+    added = (
+        TableColumn(
+            "control_accuracy",
+            "share",
+            "with `--control`: the mean over the copies of the accuracy of each copy's best head",
+            "random weights",
+            terminal="random",
+            help=RANDOM_WEIGHTS,
+        ),
+        TableColumn("control_accuracy_max", "share", "with `--control`: the largest of these accuracies"),
+    )
+
+    def requests(self, planning: Planned) -> Iterable[Request]:
+        """Count the heads of each copy."""
+        return planning.accuracy_requests()[1:]
+
+    def find(self, counts: Words, looked: Any, earlier: Mapping[str, Any]) -> tuple[pd.DataFrame, ...] | None:
+        """Return the table of the best heads of each copy."""
+        return tuple(copy.compute(counts.facts.asked).best for copy in counts.copies()) or None
+
+    def columns(self, answer: tuple[pd.DataFrame, ...]) -> pd.DataFrame:
+        """Return the mean and the largest accuracy of the best heads of the copies."""
+        by_row = pd.concat(answer).groupby("relation", sort=False)["accuracy"]
+        return pd.DataFrame(by_row.agg(control_accuracy="mean", control_accuracy_max="max"))
+
+    def frames(self, answer: tuple[pd.DataFrame, ...], results: DependencyResults) -> Mapping[str, pd.DataFrame]:
+        """Return the best heads of all copies as one table."""
+        return control_table(answer, ("relation",), CONTROL.name)
+
+    def explore(
+        self, answer: tuple[pd.DataFrame, ...], counts: Words, results: DependencyResults, kind: str
+    ) -> Contribution | None:
+        """Compare the best heads of some relations with those of the copies."""
+        if not (rows := results.largest_gains or results.frequent):
+            return None
+        which = f"the {claimed(results)}"
+        if results.certain:
+            beaten = f"{len(rows)} relations" if len(rows) > 1 else "one relation"
+            which = f"the {beaten} in which one head beats the offset"
+        copies = "a copy" if len(answer) == 1 else f"{len(answer)} copies"
+        random, trained = (float(np.mean([row[name] for row in rows])) for name in ("control_accuracy", "accuracy"))
+        text = (
+            f"In {copies} of the model with random weights, the best heads for {which} reach {share(random)} on "
+            f"average, where those of the model reach {share(trained)}."
+        )
+        return Contribution(findings=(Finding(text, ""),))  # the explorer has the heads of the model alone

@@ -1,0 +1,393 @@
+"""The rows that all questions about dependencies share: what they plan with, look up with, answer from and show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ...corpora_loaders import Corpus, CorpusError, coarse_relation
+from ...corpora_loaders.tree import counted_relations, plain_relation
+from ...extractors import DIRECTIONS, MapBatch
+from ...reports.columns import Row, TableColumn
+from ...reports.format import head_name, rows_of
+from ...storage.nearest import did_you_mean
+from ...storage.writing import amount
+from ..contract import Counted, Guesses, OptionError, OptionSet, Reader, Request, Setting
+from ..counting.comparable import Comparable, measured_heads
+from ..counting.held_out import side_of_baseline
+from ..counting.metric import Metric
+from ..counting.outcomes import Counts
+from ..counting.resampling import FEWEST_UNITS, check_limit
+from ..questions import Question
+from ..shared.control import requests_with_control
+from ..shared.explored import address
+from ..shared.merged_facts import key_of_texts
+from ..shared.options import CountOptions
+from ..shared.picked import read_in
+from ..shared.previews import Previewed
+from ..shared.record import MapFacts, map_facts
+from .accuracy import TOTALS, Asked, DependencyAccuracy, check_relations, inventory, members_of, words_by_group
+from .decisions import READINGS, ScoredWords, head_guesses, word_positions
+from .options import DependencyOptions
+
+Array = npt.NDArray[Any]
+Counted_ = TypeVar("Counted_", bound=Metric)
+
+MODEL, CONTROL = "best_heads", "control"
+"""The questions whose requests count the heads of the model, and of its copies with random weights."""
+SHOWN = 3
+"""The number of relations that a finding names, and that the card of a head shows."""
+SENTENCES = 1000
+"""The number of sentences, from the first one on, whose maps are kept for what is asked after counting."""
+
+_UNIVERSAL = frozenset(
+    "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl fixed "
+    "flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis punct reparandum root vocative "
+    "xcomp".split()
+)
+"""The relations of Universal Dependencies, version 2."""
+
+
+@dataclass(frozen=True)
+class DependencyFacts:
+    """The facts that the results need from the plan."""
+
+    requests: Mapping[str, tuple[str, ...]]  # of each question, the names of its requests
+    maps: MapFacts
+    seed: int
+    asked: Asked = field(default_factory=Asked)  # the rows, if they were chosen before the run
+
+
+class Planned:
+    """What questions plan with. The options are checked against the corpus.
+
+    Attributes:
+        options, setting: those of the run.
+        chosen: the options of the analysis.
+        asked: the rows, if they were chosen before the run.
+        groups: the arguments of a metric that counts words by relation.
+        readings: the arguments that say in which directions maps are read, if not in the two of the paper.
+    """
+
+    def __init__(self, options: OptionSet, setting: Setting) -> None:
+        self.options, self.setting = options, setting
+        self.chosen = chosen = options[DependencyOptions]
+        relations = _checked_relations(setting.corpus, chosen)
+        words_of_groups = words_by_group(relations, coarse=chosen.coarse)
+        self.asked = _asked(chosen, words_of_groups)
+        check_limit(words_of_groups, options[CountOptions].replicates)
+        self.groups = {"relations": tuple(relations), "coarse": chosen.coarse}
+        # Only what is not the default is named, so that states of other models are those of former versions.
+        self.readings = {"causal": True} if setting.encoder.causal else {"both": True} if chosen.both else {}
+
+    def facts(self, requests: Mapping[str, tuple[str, ...]]) -> DependencyFacts:
+        """Return what the results need."""
+        maps = map_facts(self.setting.maps, self.setting.encoder.n_heads)
+        return DependencyFacts(requests, maps, self.setting.seed, self.asked)
+
+    def accuracy_requests(self) -> list[Request]:
+        """Return the request that counts the heads of the model, and those of its copies with random weights."""
+        setting, chosen = self.setting, self.chosen
+        gold = {} if chosen.trees == "basic" else {"trees": chosen.trees, "unions": self.asked.unions}
+        return requests_with_control(
+            "dependency",
+            setting.corpus,
+            setting.maps,
+            DependencyAccuracy,
+            {**self.groups, "seed": setting.seed, **self.readings, **gold},
+            self.options,
+        )
+
+    def check_basic_trees(self) -> None:
+        """Raise `OptionError` if words may have several heads."""
+        if self.chosen.trees == "enhanced":
+            raise OptionError(
+                "--failures, --ensembles and --spanning-trees need basic trees, in which a word has one head; leave "
+                "out --trees enhanced"
+            )
+
+
+class Words:
+    """What questions answer from: the counts of words, and the rows that tables have.
+
+    Attributes:
+        options, facts: those of the run.
+        metric: the counts of the model.
+        subsets, replicates: these counts in halves of the corpus, and in bootstrap replicates.
+        members: the indices of the counts that each row counts.
+    """
+
+    def __init__(self, options: OptionSet, counted: Counted[DependencyFacts]) -> None:
+        self.options, self.facts, self._counted = options, counted.facts, counted
+        (self.metric,) = self.counted(MODEL, DependencyAccuracy)
+
+    @cached_property
+    def _split(self) -> tuple[Counts, Counts]:
+        return self.metric.split_counts()
+
+    @property
+    def subsets(self) -> Counts:
+        """The counts of the whole corpus, and of one half in each split."""
+        return self._split[0]
+
+    @property
+    def replicates(self) -> Counts:
+        """The counts of bootstrap replicates."""
+        return self._split[1]
+
+    @cached_property
+    def members(self) -> dict[str, list[int]]:
+        """The indices of the counts that each row of the tables counts."""
+        return members_of(self.metric.groups, self.subsets, self.facts.asked)
+
+    @cached_property
+    def relations(self) -> dict[str, frozenset[str]]:
+        """The relations that each row of the tables counts."""
+        return {name: frozenset(self.metric.groups[index] for index in rows) for name, rows in self.members.items()}
+
+    @property
+    def single_relations(self) -> dict[str, frozenset[str]]:
+        """The same without totals, and without roots, which no head finds."""
+        return {name: relations for name, relations in self.relations.items() if name not in (*TOTALS, "root")}
+
+    @property
+    def min_count(self) -> int:
+        """The least number of words of which something is said."""
+        return self.options[CountOptions].min_count
+
+    def copies(self) -> list[DependencyAccuracy]:
+        """Return the counts of the copies with random weights."""
+        return self.counted(CONTROL, DependencyAccuracy)
+
+    def comparable(self) -> Comparable:
+        """Return the held-out accuracies of the best heads, which can be compared with those of other runs."""
+        measured = measured_heads(self.members, self.subsets, self.replicates, READINGS)
+        return Comparable("relations", measured, "words whose head is found", "words", self.metric.seed)
+
+    def counted(self, question: str, metric: type[Counted_]) -> list[Counted_]:
+        """Return the metrics of the requests of a question, none if it has none."""
+        return [self._counted.metric(name, metric) for name in self.facts.requests.get(question, ())]
+
+
+class Kept:
+    """What questions look up with: the values that all heads give to the words of the first sentences.
+
+    Attributes:
+        options, words: the options, and the counts.
+        read: what is kept of the sentences.
+        shape: the numbers of layers, heads and readings.
+        chosen_options: the options of the analysis.
+        chosen: for questions that come later, the heads that were chosen on all sentences, and on each half, by row.
+    """
+
+    def __init__(self, words: Words, request: Request, read: Reader) -> None:
+        self.options, self.words = words.options, words
+        self.chosen_options = self.options[DependencyOptions]
+        metric = words.metric
+        self.shape = (metric.n_layers, metric.n_heads, len(metric.directions))
+        name_of = coarse_relation if self.chosen_options.coarse else str
+        batches = read(request.inputs[:SENTENCES], request.maker)
+        self.read = read_values(batches, name_of, len(metric.directions))
+        self.key = key_of_texts(self.read.ids)
+        self.chosen: dict[str, list[tuple[int, ...]]] = {}
+
+    @property
+    def replicates(self) -> int:
+        """The number of bootstrap replicates."""
+        return self.options[CountOptions].replicates
+
+
+DependencyQuestion = Question[Planned, Kept, Words, Any]
+
+
+@dataclass(frozen=True, repr=False)
+class DependencyResults(Previewed):
+    """The results of the analysis ``dependency``. Layers and heads are 1-based, accuracies are shares of words.
+
+    Attributes:
+        cells: one row per ``relation``, ``direction``, ``layer`` and ``head``, with ``correct``, ``total`` and
+            ``accuracy``.
+        best: one row per ``relation`` with its best ``layer``, ``head`` and ``direction``; its ``accuracy``; the best
+            fixed ``offset`` with its ``offset_accuracy``; the ``gain`` over it; and ``heldout_accuracy`` and
+            ``heldout_gain``, of heads that were chosen on other sentences. Columns that end in ``_low`` and ``_high``
+            are 95 % intervals. The columns that other questions add follow, such as those of a control.
+        min_count: relations with fewer words are left out of the first figure and grayed in the page.
+        map_facts: sentences about the maps.
+        trees: the gold, the ``"basic"`` trees or the ``"enhanced"`` dependencies.
+        claimed: the relations of which something may be claimed: they have enough words in enough sentences.
+        unclaimed: how many relations have enough words, but in too few sentences.
+        added: the columns of ``best`` that other questions add.
+        answers: the answers of all questions, by name.
+    """
+
+    cells: pd.DataFrame
+    best: pd.DataFrame
+    min_count: int = 50
+    map_facts: tuple[str, ...] = ()
+    trees: str = "basic"
+    claimed: tuple[str, ...] = ()
+    unclaimed: int = 0
+    added: tuple[TableColumn, ...] = ()
+    answers: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the answer of a question that the run has asked."""
+        answers = self.__dict__.get("answers", {})
+        if name not in answers:
+            raise AttributeError(f"the results have no {name!r}; the run has asked {', '.join(answers)}")
+        return answers[name]
+
+    @property
+    def frequent(self) -> list[dict[str, Any]]:
+        """The rows of the best heads of the relations of which something may be claimed."""
+        return [row for row in rows_of(self.best) if row["relation"] in self.claimed]
+
+    @property
+    def certain(self) -> list[dict[str, Any]]:
+        """Those of the frequent rows whose head finds more than every fixed offset, also on other text."""
+        return [row for row in self.frequent if side_of_baseline(row) > 0]
+
+    @property
+    def largest_gains(self) -> Sequence[Mapping[str, Any]]:
+        """The certain rows, that with the largest held-out gain first."""
+        return sorted(self.certain, key=lambda row: -row["heldout_gain"])
+
+
+def claimed(results: DependencyResults) -> str:
+    """Return how many relations there are of which something may be claimed, in words."""
+    enough = f" in at least {FEWEST_UNITS} sentences" if results.unclaimed else ""
+    return f"{amount(len(results.frequent), 'relations')} with at least {amount(results.min_count, 'words')}{enough}"
+
+
+def guesses_of_heads(options: DependencyOptions, *, is_causal: bool) -> Guesses | None:
+    """Return the word that each head picks for each word, in all directions."""
+    if options.trees == "enhanced":
+        return None  # the explorer draws the basic trees, by which it would call right picks wrong
+    names = READINGS if is_causal or options.both else DIRECTIONS
+    return Guesses(names, partial(head_guesses, readings=len(names)))
+
+
+def style_of(row: Row) -> str:
+    """Return how a row is shown: ``rare``, ``total``, both or neither."""
+    return f"{'' if row['is_frequent'] else 'rare'} {'total' if row['relation'] in TOTALS else ''}".strip()
+
+
+def address_of(row: Mapping[str, Any], kind: str) -> str:
+    """Return the address of the best head for a relation."""
+    head, measure = (
+        head_name(row["layer"], row["head"]),
+        measure_id("accuracy", row["relation"], row["direction"], kind),
+    )
+    return address(head=head, measure=measure, kind=kind, relation=row["relation"], direction=row["direction"])
+
+
+def measure_id(column: str, relation: str, direction: str, kind: str) -> str:
+    """Return the id of a measure of the explorer."""
+    return f"dependency/{relation}/{direction}/{column}/{kind}"
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """What is kept of the sentences that were read: the values of all heads for each word, in both directions."""
+
+    ids: list[str]
+    # For the words of each sentence that have a syntactic head: these heads, from 0, the relations, and the values of
+    # all candidates, of shape (words, layers × heads × readings, words of the sentence), −∞ at the word itself.
+    gold: list[Array]
+    relations: list[list[str]]
+    candidates: list[npt.NDArray[np.float32]]
+    numbers: list[Array]  # the indices of these words in the sentence
+    is_tree: list[bool]  # whether all words but one have a syntactic head, and that one is the root
+
+
+def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], readings: int) -> Read:
+    """Keep the values of all heads for the words of sentences, with the name that each relation is counted under."""
+    read = Read([], [], [], [], [], [])
+    for batch in batches:
+        all_relations = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
+        words = ScoredWords.of(batch.sentences, all_relations)
+        position = word_positions(batch).numpy()
+        for row, sentence in enumerate(batch.sentences):
+            scored = (words.sentence == row) & (words.head > 0)
+            if not scored.any():
+                continue
+            number = words.number[scored] - 1  # from 0
+            places = position[row, : len(sentence)]
+            # Float64, because sums of float32 maps would depend on the batch that a sentence is read in.
+            maps = batch.exact([row])[0].cpu().numpy()[..., places[:, None], places]
+            # layer, head, reading, word, candidate
+            by_reading = np.stack(list(read_in(maps, readings)), 2)[..., number, :]
+            values = by_reading.reshape(-1, *by_reading.shape[3:]).swapaxes(0, 1).astype(np.float32)
+            values[np.arange(len(number)), :, number] = -np.inf  # no word is its own candidate
+            read.ids.append(sentence.id)
+            read.gold.append(words.head[scored] - 1)
+            relations = counted_relations(sentence)
+            read.relations.append([name_of(relations[word]) for word in number])
+            read.candidates.append(values)
+            read.numbers.append(number)
+            read.is_tree.append(None not in sentence.heads and sentence.heads.count(0) == 1)
+    return read
+
+
+def _checked_relations(corpus: Corpus, options: DependencyOptions) -> Counter[str]:
+    """Return the relations of a corpus with their words, if there are any and none has the name of a total."""
+    file = corpus.files[0].path if corpus.files else None
+    relations = inventory(corpus, options.trees)
+    if not relations:
+        raise CorpusError("no word has an enhanced head that is a word, which --trees enhanced needs", file=file)
+    try:
+        check_relations(tuple(relations), coarse=options.coarse)
+    except ValueError as error:
+        raise CorpusError(str(error), file=file) from None
+    return relations
+
+
+def _asked(options: DependencyOptions, known: Collection[str]) -> Asked:
+    """Return the rows that the options ask for, if the corpus can have them."""
+    unions = options.unions()
+    if taken := next((name for name, _ in unions if name in known or name in TOTALS), None):
+        raise OptionError(f"--group: {taken!r} is the name of a relation or total")
+    wanted = [*options.relations, *(name for _, members in unions for name in members)]
+    names = [*known, *TOTALS]
+    absent = tuple(name for name in dict.fromkeys(wanted) if name not in names)
+    # A treebank may lack a universal relation, or a subtype of one. Any other unknown name is a mistake.
+    for name in absent:
+        if coarse_relation(name) not in _UNIVERSAL:
+            raise OptionError(f"the corpus has no relation {name!r}{did_you_mean(name, names)}")
+    if wanted and len(absent) == len(set(wanted)):
+        raise OptionError(f"the corpus has none of the relations {', '.join(absent)}")
+    return Asked(options.relations, unions)
+
+
+def asked_phrases(asked: Asked, groups_of_words: Sequence[str]) -> tuple[str, ...]:
+    """Say which rows were chosen before the run."""
+    wanted = [*asked.relations, *(name for _, members in asked.unions for name in members)]
+    there = {*map(plain_relation, groups_of_words), *TOTALS}
+    absent = [name for name in dict.fromkeys(wanted) if name not in there]
+    groups = [f"{name} ({', '.join(members)})" for name, members in asked.unions]
+    phrases = []
+    if asked.relations:
+        phrases.append(f"only the relations that were named before the run: {', '.join(asked.relations)}")
+    phrases += [f"groups of relations: {'; '.join(groups)}"] if groups else []
+    phrases += [f"not in the corpus: {', '.join(absent)}"] if absent else []
+    return tuple(phrases)
+
+
+def _gold(metric: DependencyAccuracy) -> tuple[str, ...]:
+    """Say what was left out of enhanced dependencies."""
+    if metric.trees == "basic":
+        return ()
+    roots, empty_nodes, words = metric.left_out.tolist()
+    return (
+        "gold: the enhanced dependencies, of which one has to be found for each relation of a word; left out: "
+        f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes, and hence {words:,} words that have "
+        "no other head",
+        "rules that know parts of speech are counted for basic trees only",
+    )
