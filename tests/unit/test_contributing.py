@@ -17,9 +17,11 @@ import pytest
 import torch
 import tyro
 
+import attentionology
 from attentionology import CorpusError, Sentence
 from attentionology.analyses import examine
 from attentionology.analyses.contract import OptionError
+from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.explanation.registry import check_tests, registered_tests
 from attentionology.corpora_loaders import formats, labelled_formats, load_labelled
 from attentionology.corpora_loaders.documents import load_documents
@@ -38,6 +40,7 @@ PAGE = "CONTRIBUTING.md"
 FILES = documentation.files(PAGE)
 KIND, KIND_TEST = "extractors/kinds/sharpened.py", "tests/reference/test_sharpened.py"
 READER, COMMAND = "corpora_loaders/coreference/json_documents.py", "scripts/kinds.py"
+QUESTION = "analyses/dependency/specialists.py"
 
 
 def block(beginning: str) -> str:
@@ -109,6 +112,25 @@ def test_format_of_coreference_corpora(load, monkeypatch, model, tmp_path):
     corpus.write_text(example + '{"id": "c"}\n', encoding="utf-8")
     with pytest.raises(CorpusError, match=r"corpus\.jsonl.*2.*expected a JSON object"):
         load_documents(corpus)
+
+
+def test_question(load, monkeypatch, model, tmp_path):
+    question = load(QUESTION).Specialists()
+    monkeypatch.setattr(Dependency, "questions", (*Dependency.questions, question))
+    options = ["--model", model, "--limit", "6", "--analyses", "dependency", "--out", str(tmp_path / "run")]
+    assert main(["analyze", *options]) == 0
+    written = pd.read_csv(tmp_path / "run" / "tables" / "dependency_specialists.csv")
+    best = pd.read_csv(tmp_path / "run" / "tables" / "dependency_best.csv")
+    of_relations = best[~best["relation"].str.startswith("all")]
+    assert dict(zip(zip(written["layer"], written["head"], strict=True), written["relations"], strict=True)) == dict(
+        of_relations.value_counts(["layer", "head"])
+    )
+    assert written["relations"].is_monotonic_decreasing
+    assert (tmp_path / "run" / "tables" / "dependency_specialists.tex").exists()
+    # A stored run answers a question that was added after it.
+    run = attentionology.load_run(tmp_path / "run")
+    assert run.dependency.specialists.equals(written)
+    assert question.tables[0] in Dependency.schemas()
 
 
 def test_format_of_labeled_texts(monkeypatch, tmp_path):
