@@ -33,7 +33,7 @@ _MAY_DIFFER = (
 )
 """The options in which runs that are merged may differ: the model is compared by its weights."""
 
-_OF_EACH_RUN = ("command", "started", "finished", "seconds", "versions", "git_commit", "texts", "merged")
+_OF_EACH_RUN = ("command", "started", "finished", "seconds", "versions", "git_commit", "extensions", "texts", "merged")
 """The entries of the run records that are kept of every run; the last is there if a run was merged before."""
 
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from packaging.utils import canonicalize_name
 from torch import Tensor
 
 from ..analyses.counting.metric import StateError
@@ -120,12 +121,16 @@ def _states_of(folder: Path, overview: Mapping[str, Any]) -> RunStates:
     if digests is None and _UNBOUND not in record["warnings"]:
         record = {**record, "warnings": [*record["warnings"], _UNBOUND]}
     file_of_request = {request: folder / FOLDER / name for request, name in overview["requests"].items()}
+    versions = tuple(_counted_by(record))
     model, corpus = overview["titles"]
     return RunStates(  # JSON has lists where the states have tuples
         analyses=tuple(
             AnalysisStates(**{**entry, "requests": tuple(entry["requests"])}) for entry in overview["analyses"]
         ),
-        metrics={request: _read_metric(file, request, digests) for request, file in file_of_request.items()},
+        metrics={
+            request: replace(_read_metric(file, request, digests), versions=versions, file=str(file))
+            for request, file in file_of_request.items()
+        },
         failures={request: (kind, message) for request, (kind, message) in overview["failures"].items()},
         options=overview["options"],
         titles=(model, corpus),
@@ -134,6 +139,16 @@ def _states_of(folder: Path, overview: Mapping[str, Any]) -> RunStates:
         samples=tuple(overview.get("samples", ())),  # earlier versions kept none
         inputs=_read(folder / FOLDER / _INPUTS, read_json, digests)["inputs"],
     )
+
+
+def _counted_by(record: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """Yield the versions of the packages that counted a run, or each of the runs that were merged into it."""
+    if "merged" in record:
+        for run in record["merged"]:
+            yield from _counted_by(run)
+        return
+    extensions = {each["package"]: each["version"] for each in record.get("extensions", ())}
+    yield {str(canonicalize_name(name)): version for name, version in {**record["versions"], **extensions}.items()}
 
 
 def _check_record(folder: Path, record: Mapping[str, Any]) -> None:

@@ -111,10 +111,17 @@ def restored(states: RunStates) -> Run:
     parts = with_results(without_results, options)
     titles = Titles(*states.titles)
     tables = states.tables.items()
+    record = complete_record(states.record, parts, options)
+    whole = "in all of the merged runs" if "merged" in states.record else "in this run"
+    record["warnings"] += [
+        f"{' and '.join(names)} of {request} were not counted {whole}, because an earlier version did not count them. "
+        "What is made of them is left out."
+        for request, names in metrics.not_counted().items()
+    ]
     return Run(
         parts,
         titles,
-        complete_record(states.record, parts, options),
+        record,
         options=options,
         contrasts=compared_kinds(parts, titles, options),
         samples={name: metrics.metric(name, InputSample) for name in states.samples},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,9 +46,7 @@ class HeadEffects(ExactMetric):
     # the sum over the words of a sentence and n their number.
     sums: Int[Tensor, "groups heads measures 2 3"]
     items: Int[Tensor, "groups 3"]  # the sums over sentences of n, of n², and of 1
-    # The sums over sentences of the products of x of two heads, over all words, and the number of these sentences.
-    pairs: Int[Tensor, "measures heads heads"]
-    paired: Int[Tensor, ""]
+    pairs: Int[Tensor, "measures heads heads"]  # the sums over sentences of the products of x of two heads
     importance: Int[Tensor, " heads"]
     inputs: Int[Tensor, ""]
 
@@ -69,8 +67,8 @@ class HeadEffects(ExactMetric):
         groups, heads_off = len(self.groups), len(self.heads)
         self.add_state("sums", torch.zeros(groups, heads_off, len(self.measures), 2, 3, dtype=torch.int64), "sum")
         self.add_state("items", torch.zeros(groups, 3, dtype=torch.int64), "sum")
-        self.add_state("pairs", torch.zeros(len(self.measures), heads_off, heads_off, dtype=torch.int64), "sum")
-        self.add_state("paired", torch.zeros((), dtype=torch.int64), "sum")
+        no_pairs = torch.zeros(len(self.measures), heads_off, heads_off, dtype=torch.int64)
+        self.add_state("pairs", no_pairs, "sum", since="attentionology 0.4")
         self.add_state("importance", torch.zeros(heads_off, dtype=torch.int64), "sum")
         self.add_state("inputs", torch.zeros((), dtype=torch.int64), "sum")
 
@@ -89,7 +87,6 @@ class HeadEffects(ExactMetric):
                 if group == self._index[EVERY]:
                     by_measure = total.T  # (measures, heads)
                     self.pairs = added(self.pairs, (by_measure[:, :, None] * by_measure[:, None])[None])
-                    self.paired += 1
         if batch.importance is not None:
             self.importance = added(self.importance, batch.importance)
             self.inputs += len(batch.sentences)
@@ -123,13 +120,9 @@ class HeadEffects(ExactMetric):
         with_these_groups.reset()
         indices = [self._index[group] for group in other.groups]
         with_these_groups.sums[indices], with_these_groups.items[indices] = other.sums, other.items
-        for name in ("pairs", "paired", "importance", "inputs"):
+        for name in ("pairs", "importance", "inputs"):
             setattr(with_these_groups, name, getattr(other, name))
         self.merge_state(with_these_groups)
-
-    def read_older(self, states: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Return states without products of pairs, which versions up to 0.3 did not count, with sums of none."""
-        return {"pairs": self.pairs, "paired": self.paired, **states}
 
     def compute(self) -> Effects:
         """Return the mean effects and their intervals."""
@@ -146,16 +139,15 @@ class HeadEffects(ExactMetric):
     def leads(self, head: int, measure: int) -> tuple[Values, Values, Values]:
         """Return by how much the effect of a head on all words is larger than that of each head, with the intervals.
 
-        The intervals are those of differences within sentences, and NaN if not all sentences have products of pairs.
+        The intervals are those of differences within sentences, and NaN in runs without products of pairs.
         """
         every = self._index[EVERY]
         x, squares, products = floating(self.sums[every, :, measure, 0]).numpy().T  # each of them (heads,)
-        both = floating(self.pairs[measure, head]).numpy()
-        lead, low, high = _means(
+        # The interval needs the products, without which it is NaN.
+        both = floating(self.pairs[measure, head]).numpy() if self.was_counted("pairs") else np.full_like(x, np.nan)
+        return _means(
             x[head] - x, squares[head] + squares - 2 * both, products[head] - products, *self.items[every].numpy()
         )
-        are_paired = int(self.paired) == int(self.items[every, 2])
-        return (lead, low, high) if are_paired else (lead, np.full_like(lead, np.nan), np.full_like(lead, np.nan))
 
     def mean_importance(self) -> Values | None:
         """Return the mean over sentences of |z · ∂L/∂z| of each head; None if nothing was predicted."""

@@ -115,7 +115,8 @@ class ExactMetric(Metric):
         """
         incoming: Any = incoming_state.metric_state if isinstance(incoming_state, type(self)) else incoming_state
         for name, reduction in self._reductions.items():
-            if reduction == "sum" and isinstance(incoming, Mapping) and name in incoming:
+            in_both = isinstance(incoming, Mapping) and name in incoming and self.was_counted(name)
+            if reduction == "sum" and in_both:
                 _below_limit(_below_limit(incoming[name]) + getattr(self, name))  # raises before anything is added
         super().merge_state(incoming_state)
 

@@ -6,13 +6,42 @@ import copy
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import torch
 from jaxtyping import Int
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
 from torch import Tensor
 
 from ...corpora_loaders.errors import AttentionologyError
+
+
+@dataclass(frozen=True)
+class FirstVersion:
+    """The first version of a package that counts something."""
+
+    package: str
+    version: str
+
+    @classmethod
+    def of(cls, text: str) -> FirstVersion:
+        """Return what a text such as ``"attentionology 0.4"`` says."""
+        package, _, version = text.partition(" ")
+        Version(version)  # an error if it is none
+        return cls(canonicalize_name(package), version)
+
+    def __str__(self) -> str:
+        return f"{self.package} {self.version}"
+
+    def may_come_after(self, versions: Mapping[str, str]) -> bool:
+        """Whether the package had an earlier version among these, by name. If it is unknown, it may have had one."""
+        try:
+            return Version(versions[self.package]) < Version(self.version)
+        except (KeyError, InvalidVersion):
+            return True
+
 
 State: TypeAlias = Tensor | list[Tensor]
 Rule: TypeAlias = Literal["sum", "min", "max", "cat"] | Callable[[Tensor], Tensor]
@@ -53,8 +82,17 @@ class Metric:
     def __init__(self) -> None:
         self._defaults: dict[str, State] = {}
         self._reductions: dict[str, Rule] = {}
+        self._since: dict[str, FirstVersion] = {}
 
-    def add_state(self, name: str, default: State, dist_reduce_fx: Rule = "sum", persistent: bool = True) -> None:
+    def add_state(
+        self,
+        name: str,
+        default: State,
+        dist_reduce_fx: Rule = "sum",
+        persistent: bool = True,
+        *,
+        since: str | None = None,
+    ) -> None:
         """Declare a state, which becomes an attribute.
 
         Args:
@@ -64,9 +102,14 @@ class Metric:
                 lists, or a function of the two stacked tensors.
             persistent: has no effect, since all states are stored. Like the name of the rule, it is here so that a
                 metric that was written for ``torchmetrics`` needs no other change than its base class.
+            since: the package that declares the state and its first version with it, as in ``"attentionology 0.4"``.
+                Runs that an earlier version counted can still be read: for them, `was_counted` is False, and the
+                attribute cannot be read. None if every version has the state.
         """
         self._defaults[name] = default
         self._reductions[name] = dist_reduce_fx
+        if since is not None:
+            self._since[name] = FirstVersion.of(since)
         vars(self)[name] = _copied(default)
 
     @classmethod
@@ -93,21 +136,33 @@ class Metric:
         raise NotImplementedError
 
     @property
+    def since(self) -> Mapping[str, FirstVersion]:
+        """The first version with each of the states that not every version has."""
+        return self._since
+
+    def was_counted(self, name: str) -> bool:
+        """Whether the state was counted. A state with ``since`` is not, if an earlier version counted the corpus."""
+        if name not in self._defaults:
+            raise ValueError(f"{type(self).__name__} has no state {name!r}")
+        return name in vars(self)
+
+    @property
     def metric_state(self) -> dict[str, Any]:
-        """The states by name."""
-        return {name: getattr(self, name) for name in self._defaults}
+        """The states by name, without those that were not counted."""
+        return {name: getattr(self, name) for name in self._defaults if self.was_counted(name)}
 
     def load_state_dict(self, states: Mapping[str, Any]) -> None:
-        """Replace all states by those of an equal metric."""
+        """Replace all states by those of an equal metric. Of those with ``since``, some may be missing."""
         for name in self._defaults:
-            vars(self)[name] = _copied(states[name])
-
-    def read_older(self, states: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Return stored states as this version has them, where an earlier one had other states."""
-        return states
+            if name in states or name not in self._since:
+                vars(self)[name] = _copied(states[name])
+            else:
+                vars(self).pop(name, None)
 
     def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
         """Add what was counted in another part of the corpus.
+
+        A state that was not counted in one of both parts was not counted in the two together.
 
         Args:
             incoming_state: a metric of the same class, or its `metric_state`.
@@ -120,6 +175,9 @@ class Metric:
                 raise ValueError(f"{type(incoming_state).__name__} cannot be added to {type(self).__name__}")
             incoming_state = incoming_state.metric_state
         for name, rule in self._reductions.items():
+            if name in self._since and not (name in incoming_state and self.was_counted(name)):
+                vars(self).pop(name, None)
+                continue
             other, own = incoming_state[name], getattr(self, name)
             vars(self)[name] = rule(torch.stack([other, own])) if callable(rule) else _RULES[rule](other, own)
 
@@ -142,9 +200,25 @@ class Metric:
         for name, default in self._defaults.items():
             vars(self)[name] = _copied(default)
 
+    def begin(self) -> set[str]:
+        """Begin to count the states that were not counted, and return their names."""
+        begun = {name for name in self._since if not self.was_counted(name)}
+        vars(self).update({name: _copied(self._defaults[name]) for name in begun})
+        return begun
+
     def clone(self) -> Any:
         """Return a copy that counts on its own."""
         return copy.deepcopy(self)
+
+    if not TYPE_CHECKING:  # for which every name would be an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Refuse to return a state that was not counted."""
+            if name in vars(self).get("_since", ()):
+                raise NotCountedError(
+                    f"{type(self).__name__}.{name} was not counted in this run: that began with {self._since[name]}"
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
 class ConfiguredMetric(Metric):
@@ -176,6 +250,10 @@ def _copied(state: State) -> State:
 
 class StateError(AttentionologyError, ValueError):
     """Stored states are not those of the metric that they should be restored to."""
+
+
+class NotCountedError(StateError, AttributeError):
+    """A state is read that was not counted, because an earlier version counted the corpus."""
 
 
 @runtime_checkable

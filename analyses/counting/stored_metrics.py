@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import torch
@@ -22,6 +22,9 @@ class MetricStates:
     # the arguments that the metric was made with, which JSON must give back unchanged or as lists
     arguments: Mapping[str, Any]
     tensors: Mapping[str, Tensor]
+    # the versions of packages that counted, by the names of the packages, of each run that was merged into this one
+    versions: Sequence[Mapping[str, str]] = ()
+    file: str = ""  # where they are stored, for messages
 
     @classmethod
     def of(cls, metric: Metric, arguments: Mapping[str, Any]) -> MetricStates:
@@ -33,23 +36,33 @@ class MetricStates:
 
     def restore(self, kind: type[AnyMetric]) -> AnyMetric:
         """Make a metric with these states."""
+        in_file = f"{self.file}: " if self.file else ""
         if kind.__name__ != self.metric:
-            raise StateError(f"the states are those of {self.metric}, not of {kind.__name__}")
+            raise StateError(f"{in_file}the states are those of {self.metric}, not of {kind.__name__}")
         try:
             metric = kind(**self.arguments)
         except TypeError as error:
-            raise StateError(f"{self.metric} of this version takes other arguments: {error}") from None
-        expected, tensors = metric.metric_state, metric.read_older(self.tensors)
-        if expected.keys() != tensors.keys():
+            raise StateError(f"{in_file}{self.metric} of this version takes other arguments: {error}") from None
+        expected = metric.metric_state
+        if not expected.keys() - metric.since.keys() <= self.tensors.keys() <= expected.keys():
             raise StateError(
-                f"{self.metric} of this version has the states {', '.join(expected)}, not {', '.join(self.tensors)}"
+                f"{in_file}{self.metric} of this version has the states {', '.join(expected)}, not "
+                f"{', '.join(self.tensors)}"
             )
+        for name in expected.keys() - self.tensors.keys():
+            first = metric.since[name]
+            if not any(map(first.may_come_after, self.versions)):
+                counted_by = " and ".join(dict.fromkeys(of_run[first.package] for of_run in self.versions))
+                raise StateError(
+                    f"{in_file}the state {name} of {self.metric} is missing. Versions from {first} on count it, and "
+                    f"this run was counted by version {counted_by or 'of today'}; count again"
+                )
         loaded: dict[str, Any] = {}
-        for name, state in expected.items():
-            stored = tensors[name]
+        for name, stored in self.tensors.items():
+            state = expected[name]
             if isinstance(state, Tensor) and (state.shape, state.dtype) != (stored.shape, stored.dtype):
                 raise StateError(
-                    f"the state {name} of {self.metric} has the shape {tuple(stored.shape)} and the type "
+                    f"{in_file}the state {name} of {self.metric} has the shape {tuple(stored.shape)} and the type "
                     f"{stored.dtype}, not {tuple(state.shape)} and {state.dtype}"
                 )
             loaded[name] = [stored] if isinstance(state, list) else stored
@@ -68,7 +81,8 @@ class StoredMetrics(Mapping[str, MetricStates]):
 
     def __getitem__(self, name: str) -> MetricStates:
         if name in self._restored:
-            return MetricStates.of(*self._restored[name])
+            versions = [of_run for run in self._runs if name in run for of_run in run[name].versions]
+            return replace(MetricStates.of(*self._restored[name]), versions=versions)
         if len(self._runs) > 1:
             raise StateError(f"the counts {name!r} have not been added up yet")
         return self._runs[0][name]
@@ -100,6 +114,14 @@ class StoredMetrics(Mapping[str, MetricStates]):
             raise StateError(f"the counts {name!r} are those of {type(metric).__name__}, not of {kind.__name__}")
         return metric
 
+    def not_counted(self) -> dict[str, list[str]]:
+        """Return the states that were not counted in all runs, by the requests of the metrics that were asked for."""
+        missing = {
+            name: [state for state in metric.since if not metric.was_counted(state)]
+            for name, (metric, _) in self._restored.items()
+        }
+        return {name: states for name, states in missing.items() if states}
+
 
 def added_up(stored: Sequence[MetricStates], kind: type[AnyMetric]) -> tuple[AnyMetric, Mapping[str, Any]]:
     """Add up the counts of several runs, and return their metric with the arguments that it was made with."""
@@ -110,7 +132,11 @@ def added_up(stored: Sequence[MetricStates], kind: type[AnyMetric]) -> tuple[Any
             metric.merge_state(other.restore(kind))
         return metric, first.arguments
     arguments = kind.joined_arguments([states.arguments for states in stored])
-    total = kind(**arguments)
+    total, not_counted = kind(**arguments), set[str]()
     for states in stored:
-        total.absorb(states.restore(kind))
+        part = states.restore(kind)
+        not_counted |= part.begin()  # because `absorb` of most classes reads all states
+        total.absorb(part)
+    for name in not_counted:
+        delattr(total, name)
     return total, arguments

@@ -86,20 +86,22 @@ def test_the_rival_is_the_head_that_comes_closest() -> None:
 
 
 def test_counts_of_earlier_versions_have_no_paired_intervals() -> None:
-    """They are read and added up. What comes closest is then the head whose own interval ends highest."""
+    """They are read, added up and absorbed. What comes closest is then the head whose own interval ends highest."""
     rng = np.random.default_rng(1)
     heads = ((0, 0), (0, 1), (1, 0))
     values = [rng.normal(np.array([3.0, 2.0, 1.0]), np.array([0.1, 0.1, 9.0]), (4, 3))[..., None] for _ in range(8)]
     arguments = {"heads": heads, "relations": (), "measures": ["m0"]}
     whole, first, second = counted(values, heads), counted(values[:5], heads), counted(values[5:], heads)
     stored = MetricStates.of(first, arguments)
-    assert {"pairs", "paired"} <= stored.tensors.keys()
-    older = replace(stored, tensors={name: t for name, t in stored.tensors.items() if name not in ("pairs", "paired")})
+    older = replace(stored, tensors={**stored.tensors}, versions=[{"attentionology": "0.3.0"}])
+    del older.tensors["pairs"]  # type: ignore[attr-defined]
     newer, _ = added_up([stored, MetricStates.of(second, arguments)], HeadEffects)
     mixed, _ = added_up([older, MetricStates.of(second, arguments)], HeadEffects)
+    related = MetricStates.of(counted(values[5:], heads, ("obj",)), {**arguments, "relations": ["obj"]})
+    absorbed, _ = added_up([older, related], HeadEffects)
     np.testing.assert_array_equal(newer.leads(0, 0), whole.leads(0, 0))
     assert np.isfinite(newer.leads(0, 0)).all()
-    for metric in (older.restore(HeadEffects), mixed):
+    for metric in (older.restore(HeadEffects), mixed, absorbed):
         lead, low, high = metric.leads(0, 0)
         assert np.isnan([low, high]).all()
         (row,) = ablation_tables([metric], None, min_count=1, seed=0).summary.to_dict("records")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+import math
 import re
 import sys
+from dataclasses import replace
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -19,13 +21,15 @@ import tyro
 
 import attentionology
 from attentionology import CorpusError, Sentence
-from attentionology.analyses import examine
+from attentionology.analyses import ExactMetric, examine
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.dependency.analysis import Dependency
+from attentionology.analyses.counting.metric import StateError
+from attentionology.analyses.counting.stored_metrics import MetricStates
 from attentionology.analyses.explanation.registry import check_tests, registered_tests
 from attentionology.corpora_loaders import formats, labelled_formats, load_labelled
 from attentionology.corpora_loaders.documents import load_documents
-from attentionology.extractors import list_kinds
+from attentionology.extractors import MapBatch, list_kinds
 from attentionology.extractors.kinds import registry
 from attentionology.probes import batch_from_array
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
@@ -147,6 +151,26 @@ def test_format_of_labeled_texts(monkeypatch, tmp_path):
     (tmp_path / "texts.ft").write_text("__label__good a fine film\nbad film\n", encoding="utf-8")
     with pytest.raises(CorpusError, match=r"texts\.ft.*2.*__label__, found 'bad'"):
         load_labelled(tmp_path / "texts.ft")
+
+
+def test_state_of_an_analysis():
+    scope: dict[str, Any] = {"ExactMetric": ExactMetric, "torch": torch, "math": math, "MapBatch": MapBatch}
+    exec(block("class Lengths"), scope)  # noqa: S102
+    kind = scope["Lengths"]
+    first, second = kind(), kind()
+    maps = np.zeros((1, 1, 5, 5), dtype=np.float32)
+    for metric, length in ((first, 3), (second, 5)):
+        metric.update(batch_from_array(Sentence("s", ("w",) * length), maps[..., :length, :length]))
+    states = MetricStates.of(second, {})
+    older = replace(states, tensors={"words": torch.tensor(5)}, versions=[{"attentionology": "0.4.2"}])
+    assert [part.restore(kind).compute()["words"] for part in (states, older)] == [5, 5]
+    assert math.isnan(older.restore(kind).compute()["longest"])
+    for part, longest in ((states, 5), (older, math.nan)):
+        both = first.clone()
+        both.merge_state(part.restore(kind))
+        assert both.compute() == pytest.approx({"words": 8, "longest": longest}, nan_ok=True)
+    with pytest.raises(StateError, match="longest"):
+        replace(older, versions=[{"attentionology": "0.5.0"}]).restore(kind)
 
 
 def test_command(load, capsys):
