@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import version
 from typing import Any, NamedTuple, get_overloads
 
@@ -167,20 +166,8 @@ def test_the_package_lists_public_names_only():
     assert attentionology.__version__ == version("attentionology")
 
 
-def test_few_names_are_at_the_root_and_those_that_moved_warn():
+def test_few_names_are_at_the_root():
     assert len(dir(attentionology)) <= 40
-    places = vars(attentionology)["_MOVED"]
-    assert not set(places) & set(attentionology.__all__)
-    for name, place in places.items():
-        room = import_module(f"attentionology.{place}")
-        moved = f"^attentionology.{name} has moved to attentionology.{place}.{name}$"
-        with pytest.warns(DeprecationWarning, match=moved):
-            assert getattr(attentionology, name) is getattr(room, name)
-        assert name in room.__all__
-
-
-def test_type_checkers_find_the_names_of_before_too():
-    assert set(vars(attentionology)["_known"]) == {*attentionology.__all__, *vars(attentionology)["_MOVED"]}
 
 
 def test_the_lists_are_those_that_the_commands_choose_from():
