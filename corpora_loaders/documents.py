@@ -282,7 +282,3 @@ def read_documents(
     """Yield the documents of a file, whose format is detected if ``name`` is None. See `ReadFile`."""
     corpus_format = format_of(path) if name is None else get_format(name)
     return corpus_format.read_documents(path, account or Account(), lenient=lenient, place=place)
-
-
-LazyDocuments = Documents  # deprecated, and removed in 0.4
-open_documents = load_documents  # deprecated, and removed in 0.4

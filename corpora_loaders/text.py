@@ -176,7 +176,3 @@ def pair_paragraphs(lengths: Sequence[int], room: int, rng: random.Random) -> It
         ends_inside = ends[bisect_right(ends, start) : bisect_left(ends, stop)]
         choices = sorted({*ends_inside})  # an empty paragraph ends where the one before it ends
         yield Pair(start, rng.choice(choices) if choices else (start + stop) // 2, stop, halved=not choices)
-
-
-LazyText = PlainText  # deprecated, and removed in 0.4
-open_text = load_text  # deprecated, and removed in 0.4

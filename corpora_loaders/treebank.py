@@ -286,7 +286,3 @@ def surface_sentence(sentence: Sentence) -> Sentence:
         column = getattr(sentence, name)
         columns[name] = tuple(column[index] for index in highest) if column else ()
     return replace(sentence, words=tuple(forms), heads=heads, deps=(), multiword=(), **columns)
-
-
-LazyTreebank = Treebank  # deprecated, and removed in 0.4
-open_treebank = load_treebank  # deprecated, and removed in 0.4

@@ -249,6 +249,3 @@ def check_sure(gold: LinkSource | None) -> None:
     """Check that gold links have a sure link."""
     if gold is not None and not gold.sure:
         raise CorpusError("the gold links have no sure link", file=gold.path)
-
-
-LazyBitext = Bitext  # deprecated, and removed in 0.4

@@ -290,6 +290,3 @@ class PairSource:
             raise CorpusError(message, file=paths[-1], line=number)
         source_words, target_words = words_of_sides
         return source_words, target_words, pair_numbers.pop()
-
-
-open_bitext = load_bitext  # deprecated, and removed in 0.4

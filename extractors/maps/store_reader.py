@@ -122,8 +122,6 @@ class StoredMaps(Sequence[MapBatch]):
             raise ValueError("these are not the sentences whose maps are stored")
         return replace(self, sentences=tuple(sentences))
 
-    relabelled = relabeled  # deprecated, and removed in 0.4
-
     def _opened(self, shard: str) -> Any:
         """Open a shard, and leave open those of the same part."""
         if shard not in self._open:

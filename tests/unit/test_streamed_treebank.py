@@ -17,10 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from attentionology import corpora_loaders
 from attentionology.corpora_loaders import (
     CorpusError,
-    alignment,
     conllu_file,
     documents,
     formats,
@@ -187,17 +185,6 @@ def test_names_are_made_unique(names, most_new):
 def test_real_treebanks_are_the_same(data_file):
     with in_files(64):
         same([data_file(f"ud/{name}-dev.conllu") for name in ("fr_gsd", "en_partut")], tokens="surface", limit=2500)
-
-
-def test_earlier_names_still_work():
-    for room, lazy, kind, opened, loaded in (
-        (corpora_loaders, "LazyTreebank", "Treebank", "open_treebank", "load_treebank"),
-        (corpora_loaders, "LazyText", "PlainText", "open_text", "load_text"),
-        (alignment, "LazyBitext", "Bitext", "open_bitext", "load_bitext"),
-        (documents, "LazyDocuments", "Documents", "open_documents", "load_documents"),
-    ):
-        assert getattr(room, lazy) is getattr(room, kind)
-        assert getattr(room, opened) is getattr(room, loaded)
 
 
 def test_a_file_in_a_zip_file_is_the_same(tmp_path):
