@@ -31,7 +31,6 @@ from ..reports.run_folder import RunFolder
 from ..storage.characters import in_html
 from ..storage.writing import amount
 from .corpus import title_of_files
-from .former_tables import FormerTables
 from .parts import check_folder
 from .passes import PassCounts
 from .results import Part, complete_record, with_results
@@ -103,12 +102,6 @@ class Explanation(Run):
     def texts(self) -> pd.DataFrame:
         """One row per tested text."""
         return self.results.texts
-
-    @property
-    def tables(self) -> FormerTables:
-        """The tables by name, as they are in the run folder; those called ``explain_…`` are also found without it."""
-        tables = super().tables
-        return FormerTables(tables, {name.removeprefix("explain_"): name for name in tables})
 
     def show(self, width: int) -> RenderableType:
         """Return what a terminal of ``width`` columns shows."""

@@ -29,7 +29,6 @@ from ..reports.run_folder import RunFolder
 from ..storage.characters import in_html
 from ..storage.durable import delete
 from .corpus import title_of_files
-from .former_tables import FormerTables
 from .passes import PassCounts
 from .results import Part, complete_record, sections_of, with_results
 from .run import Run, write_run
@@ -45,15 +44,6 @@ Source = str | Path | Iterable[str | Path] | Treebank
 
 
 _GROUPS = groups_of(ProbingOptions)
-
-_FORMER = {
-    "methods": "probe",
-    "runs": "probe_runs",
-    "relations": "probe_by_relation",
-    "lengths": "probe_by_length",
-    "contrasts": "probe_contrasts",
-}
-"""The tables that were attributes of `ProbingRun.tables` in version 0.2."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,11 +82,6 @@ class ProbingRun(Run):
     def section(self) -> Section:
         """The section of the report."""
         return self.shown_sections[0]
-
-    @property
-    def tables(self) -> FormerTables:
-        """The tables by name, as they are in the run folder; ``"probe"`` has one row per method and decoding."""
-        return FormerTables(super().tables, _FORMER)
 
     def show(self, width: int) -> RenderableType:
         """Return what a terminal of ``width`` columns shows."""

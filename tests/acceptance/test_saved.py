@@ -93,10 +93,6 @@ def test_probes(model, tmp_path):
     again = report_run(tmp_path / "run", tmp_path / "again")
     assert again.tables.keys() == run.tables.keys()
     assert again.tables["probe"]["correct"].tolist() == run.tables["probe"]["correct"].tolist()
-    with pytest.warns(DeprecationWarning, match="'contrasts' is now called 'probe_contrasts'"):
-        assert run.tables.contrasts.equals(again.tables["probe_contrasts"])
-    with pytest.raises(AttributeError, match="method"):
-        _ = run.tables.method
 
 
 @pytest.mark.slow

@@ -220,10 +220,7 @@ def test_python_gives_what_the_command_gives(texts: Path, tmp_path: Path) -> Non
         assert (tmp_path / "again" / "tables" / table.name).read_bytes() == table.read_bytes()
     assert explanation.folder == tmp_path / "again"
     assert set(explanation.tables) == {path.stem for path in (out / "tables").glob("*.csv")}
-    with pytest.warns(DeprecationWarning, match="'texts' is now called 'explain_texts'"):
-        assert explanation.tables["texts"].equals(explanation.texts)
-    with pytest.raises(KeyError, match="text"):
-        explanation.tables["text"]
+    assert explanation.tables["explain_texts"].equals(explanation.texts)
     assert repr(explanation).startswith("Explanation(average classifier, ")
     assert "\n" not in repr(explanation)
     assert "Does the task need attention?" in explanation._repr_html_()
