@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import functools
 import re
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from importlib.metadata import EntryPoint
-from typing import Any
 
 import pandas as pd
 
 from ...storage.plugins import RegistryError, loaded, located, source_of
 from .batch import Rows
-from .contract import SHARE, TVD, Column, Drawing, ExplanationTest
+from .contract import SHARE, TVD, Column, ExplanationTest
 from .options import PLUGINS, TESTS, ExplanationTestOptions
 
 _DESCRIPTION = "states"  # it runs whatever tests are chosen
@@ -114,37 +112,11 @@ def _tests() -> dict[str, ExplanationTest]:
 def _added(point: EntryPoint) -> ExplanationTest:
     """Load the test that another package gives under an entry point."""
     test = loaded(PLUGINS.what, point)
-    if isinstance(test, type) and issubclass(test, ExplanationTest):
-        test = _of_subclass(test)
     if not isinstance(test, ExplanationTest):
-        raise RegistryError(f"{source_of(point)} is not an ExplanationTest")
+        raise RegistryError(f"{source_of(point)} is not an instance of ExplanationTest")
     if test.name != point.name:
         raise RegistryError(f"the entry point {point.name!r} gives an explanation test of another name, {test.name!r}")
     return test
-
-
-def _of_subclass(kind: type[ExplanationTest]) -> ExplanationTest:
-    """Return what a subclass declares as a test. Version 0.2 asked for subclasses, which are read until 0.4."""
-    message = f"{kind.__name__}: an explanation test is an instance of ExplanationTest; subclasses are read until 0.4"
-    warnings.warn(message, DeprecationWarning, stacklevel=2)
-    unfilled: Any = object.__new__(kind)  # its methods need no fields but those that the subclass sets itself
-    subclasses = kind.__mro__[: kind.__mro__.index(ExplanationTest)]
-    declared = {name for subclass in subclasses for name in vars(subclass)}
-    names = [option.name for option in fields(ExplanationTest) if option.name in declared]
-    arguments = {name: getattr(unfilled, name) for name in names}
-    if "significance" in declared:
-        significance = unfilled.significance
-        arguments["columns"] = {
-            name: replace(column, significance=significance.get(name, "")) for name, column in unfilled.columns.items()
-        }
-    if "without_training" in declared:
-        arguments["trained_part"] = unfilled.without_training() or ""
-    if "captions" in declared and unfilled.captions:
-        (name, caption), *others = unfilled.captions.items()
-        if others:
-            raise RegistryError(f"the explanation test {unfilled.name!r} has several figures; one is possible")
-        arguments["figure"] = Drawing(name, caption, lambda results, title: unfilled.figures(results, title).get(name))
-    return ExplanationTest(**arguments)
 
 
 def check_tests(tests: Iterable[ExplanationTest]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,27 +69,6 @@ FAILING_SUMMARIZE = replace(FIRST_WORD, summarize=fail)
 LATE = replace(FIRST_WORD, conclude=lambda texts, options: Findings({"second_word_top": np.zeros(len(texts))}))
 
 
-class FirstWord(ExplanationTest):
-    """The same test as version 0.2 asked for it."""
-
-    name = "first-word"
-    heading = FIRST_WORD.heading
-    columns = COLUMNS
-    questions = FIRST_WORD.questions
-    significance: ClassVar = {"first_word_top": "first_word_chance"}
-    key = ("first_word_top",)
-    captions: ClassVar = {"explain_first_word": "Drawn elsewhere."}
-    page = FIRST_WORD.page
-    uses = ("draws",)
-
-    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        assert self.name == "first-word"
-        return first_word_top(batch, options)
-
-    def figures(self, results: Any, title: str) -> dict[str, Figure]:
-        return {"explain_first_word": Figure()} if "first_word_top" in results.texts else {}
-
-
 def forget() -> None:
     plugins.points_of.cache_clear()
     registry._tests.cache_clear()
@@ -128,12 +107,10 @@ QUICK: list[OptionGroup] = [
 SMALL = ("--encoder", "average", "--dimensions", "4", "--epochs", "1", "--replicates", "10")
 
 
-@pytest.mark.filterwarnings("ignore:FirstWord")
-@pytest.mark.parametrize("value", ["FIRST_WORD", "FirstWord"])
 def test_a_test_of_another_package_is_one_file(
-    value: str, add: Callable[..., None], texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    add: Callable[..., None], texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    add(value)
+    add()
     out = tmp_path / "run"
     assert (
         main(["explain", "--data", str(texts), *SMALL, "--tests", "first-word", "--draws", "3", "--out", str(out)]) == 0
@@ -156,6 +133,13 @@ def test_a_test_of_another_package_is_one_file(
         assert shown in page
     assert (out / "figures" / "explain_first_word.svg").exists()
     assert "the first word is the most attended one" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("value", ["ExplanationTest", "fail"])
+def test_an_entry_point_names_an_instance(value: str, add: Callable[..., None]) -> None:
+    add(value)
+    with pytest.raises(RegistryError, match=rf":{value} is not an instance of ExplanationTest"):
+        registered_tests()
 
 
 def test_the_tests_of_the_toolkit_fit_together() -> None:
