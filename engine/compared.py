@@ -11,10 +11,7 @@ from typing import Any
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import Titles
 from ..analyses.counting.comparable import Comparable
-from ..analyses.probing.analysis import NAME as PROBE
-from ..analyses.probing.outcomes import read_outcomes
 from .run import Run
-from .states import FOLDER, OVERVIEW
 from .stored_run import restored, states_in
 
 Families = Mapping[tuple[str, str], Sequence[Comparable]]
@@ -66,16 +63,8 @@ Compared = Run | str | Path | ComparedRun
 
 def load_compared_run(folder: Path) -> ComparedRun:
     """Load what is compared of a finished run."""
-    # The command probe of version 0.2 stored outcomes instead of states.
-    stored_outcomes = None if (folder / FOLDER / OVERVIEW).exists() else read_outcomes(folder)
-    if stored_outcomes is None:
-        states = states_in(folder)
-        return replace(ComparedRun.of(restored(states)), inputs=frozenset(states.inputs), folder=folder)
-    outcomes, record = stored_outcomes
-    files = [file["name"] for file in record["corpus"]["files"]]
-    titles = Titles(record["model"]["name"], ", ".join(files) or "a treebank")
-    families = {(PROBE, str(record["options"]["map"])): outcomes.comparable()}
-    return ComparedRun(titles, record, families, inputs=frozenset(outcomes.ids), folder=folder)
+    states = states_in(folder)
+    return replace(ComparedRun.of(restored(states)), inputs=frozenset(states.inputs), folder=folder)
 
 
 def differ_in(first: Mapping[str, Any], second: Mapping[str, Any], name: str) -> bool:

@@ -34,18 +34,12 @@ FOLDER = "states"
 """The name of the folder with the states, within the folder of a run."""
 
 FORMAT = 2
-"""The version of the format. Format 1, that of version 0.2, has no digests of the other files and is read, too."""
+"""The version of the format."""
 
 OVERVIEW = "run.json"
 """The name of the file with everything that is not counted."""
 
 _INPUTS = "inputs.json"
-
-_UNBOUND = (
-    "The counts were stored by version 0.2, which did not note which files belong to a run. It was not checked that "
-    "all of them are of this run."
-)
-"""The warning of runs in format 1."""
 
 _CLASSES: dict[str, type[AttentionologyError]] = {kind.__name__: kind for kind in (ExtractionError, ModelError)}
 """The errors that make a request fail, by name."""
@@ -100,9 +94,10 @@ def read_states(folder: Path) -> RunStates:
         reason = "is not the folder of a run with states" if folder.is_dir() else "does not exist"
         raise StateError(f"{folder} {reason}")
     overview = _read(path, read_json)
-    if overview.get("format") not in (1, FORMAT):
+    if overview.get("format") != FORMAT:
         what_is_there = f"{path.parent} has states of format {overview.get('format')}"
-        raise StateError(f"{what_is_there}, and this version reads the formats 1 and {FORMAT}; count again")
+        advice = "report the run with version 0.3, or count again" if overview.get("format") == 1 else "count again"
+        raise StateError(f"{what_is_there}, and this version reads format {FORMAT}; {advice}")
     try:
         return _states_of(folder, overview)
     except KeyError as error:
@@ -117,9 +112,7 @@ def _states_of(folder: Path, overview: Mapping[str, Any]) -> RunStates:
     """Return the states of a run with this overview. An entry that it lacks is a `KeyError`."""
     record = overview["record"]
     _check_record(folder, record)
-    digests = None if overview["format"] == 1 else overview["sha256"]
-    if digests is None and _UNBOUND not in record["warnings"]:
-        record = {**record, "warnings": [*record["warnings"], _UNBOUND]}
+    digests = overview["sha256"]
     file_of_request = {request: folder / FOLDER / name for request, name in overview["requests"].items()}
     versions = tuple(_counted_by(record))
     model, corpus = overview["titles"]
@@ -136,7 +129,7 @@ def _states_of(folder: Path, overview: Mapping[str, Any]) -> RunStates:
         titles=(model, corpus),
         record=record,
         tables=overview["tables"],
-        samples=tuple(overview.get("samples", ())),  # earlier versions kept none
+        samples=tuple(overview["samples"]),
         inputs=_read(folder / FOLDER / _INPUTS, read_json, digests)["inputs"],
     )
 
@@ -177,7 +170,7 @@ def _read(path: Path, reader: Callable[[Path], Read], digests: Mapping[str, str]
     return content
 
 
-def _read_metric(path: Path, request: str, digests: Mapping[str, str] | None) -> MetricStates:
+def _read_metric(path: Path, request: str, digests: Mapping[str, str]) -> MetricStates:
     """Read the states of the metric of a request, whose name the file must have."""
     tensors, facts = _read(path, read_tensors, digests)
     if facts["request"] != request:

@@ -1,36 +1,26 @@
-"""The outcomes of probes by sentence: stored with a run, so that two runs over the same sentences can be compared.
+"""The outcomes of probes by sentence, by which two runs over the same sentences are compared in pairs.
 
 A run that knows only its scores can be compared with another one only by two intervals, although both have parsed the
 same sentences. With the number of right heads in each sentence, a bootstrap replicate draws the same sentences for both
-runs, whatever was probed: another kind of map, another model, or other features. For probes, the right heads are stored
+runs, whatever was probed: another kind of map, another model, or other features. For probes, the right heads are known
 word by word, so that they can be compared relation by relation.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
 from ...corpora_loaders import Sentence
-from ...reports.run_folder import identity_of
-from ...storage.paths import RUN_RECORD, read_record
-from ...storage.sealed import DamagedError
-from ...storage.tensors import read_tensors, unpack
 from ..counting.best_head import rate
 from ..counting.comparable import Comparable, Measured
-from ..counting.metric import StateError
 from ..counting.resampling import effective_number, poisson_weights
 from .attachment import Attempt, TestedSentence, TestedWords, by_method
-
-_FILE = Path("states") / "probe.safetensors"
-_FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,42 +115,3 @@ def _measured(
     value = rate(int(right.sum()), n_words * n_runs)
     deviations = np.where(total > 0, (weights @ right) / n_runs / np.maximum(total, 1), np.nan) - value
     return Measured(name, value, n_words, deviations, units=effective_number(words))
-
-
-def _identity(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the outcomes depend on. Other options, such as the number of workers, do not change them."""
-    return {**identity_of(record), "options": {"map": record["options"]["map"]}}
-
-
-def read_outcomes(folder: Path) -> tuple[AttachmentOutcomes, dict[str, Any]] | None:
-    """Read the outcomes and the record of a run of version 0.2 from its folder; return None for other runs."""
-    path = folder / _FILE
-    try:
-        tensors, facts = read_tensors(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except DamagedError as error:
-        raise StateError(f"{path} is damaged: {error}") from None
-    if facts["format"] != _FORMAT:
-        raise StateError(f"{path} has format {facts['format']}, and this version reads format {_FORMAT}; probe again")
-    if (record := read_record(folder)) is None:
-        raise StateError(f"{folder} has no run record")
-    if (identity := facts.get("identity")) is not None and identity != _identity(record):  # version 0.2 has none
-        raise StateError(
-            f"{path} does not belong to this run: {folder / RUN_RECORD} names another model, corpus or kind of map"
-        )
-    arrays = {name: tensor.numpy() for name, tensor in unpack(tensors, facts["packing"]).items()}
-    right_words = iter(arrays["right_words"])  # of the methods that have them, one after the other
-    methods = []
-    for (method, decoding, runs, has_words), right in zip(facts["methods"], arrays["right"], strict=True):
-        methods.append(MethodOutcomes(method, decoding, runs, right, next(right_words) if has_words else None))
-    outcomes = AttachmentOutcomes(
-        ids=tuple(facts["ids"]),
-        sentence=arrays["sentence"],
-        relation=arrays["relation"],
-        relations=tuple(facts["relations"]),
-        methods=tuple(methods),
-        replicates=facts["replicates"],
-        seed=facts["seed"],
-    )
-    return outcomes, record

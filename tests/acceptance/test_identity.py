@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -91,7 +90,7 @@ def test_states_of_another_run_are_refused(runs, source, named, tmp_path, capsys
 def test_an_index_that_lacks_an_entry_is_refused(runs, tmp_path):
     changed = Path(shutil.copytree(runs["a"], tmp_path / "a"))
     index = read_json(changed / INDEX, INDEX)
-    for name in ("format", "requests", "analyses", "options", "titles", "record", "sha256"):
+    for name in ("format", "requests", "analyses", "options", "titles", "record", "sha256", "samples"):
         write_json(changed / INDEX, {key: value for key, value in index.items() if key != name}, INDEX)
         with pytest.raises(StateError):
             load_run(changed)
@@ -102,18 +101,12 @@ def test_an_index_that_lacks_an_entry_is_refused(runs, tmp_path):
         load_run(changed)
 
 
-def test_runs_of_version_0_2_are_read_with_a_warning(runs, tmp_path):
-    old = Path(shutil.copytree(runs["a"], tmp_path / "a"))
-    index = read_json(old / INDEX, INDEX)
-    del index["sha256"]
-    write_json(old / INDEX, {**index, "format": 1}, INDEX)
-    run = load_run(old)
-    assert run["dependency"].best.equals(load_run(runs["a"])["dependency"].best)
-    assert any("version 0.2" in warning for warning in run.record["warnings"])
-    assert main(["report", str(old), "--out", str(tmp_path / "again")]) == 0
-    record = json.loads((tmp_path / "again" / "run.json").read_text())
-    assert sum("version 0.2" in warning for warning in record["warnings"]) == 1
-    assert not any("version 0.2" in warning for warning in load_run(runs["a"]).record["warnings"])
+@pytest.mark.parametrize(("version", "advice"), [(1, "report the run with version 0.3, or"), (3, "reads format 2;")])
+def test_runs_in_another_format_are_refused(version, advice, runs, tmp_path):
+    other = Path(shutil.copytree(runs["a"], tmp_path / "a"))
+    write_json(other / INDEX, {**read_json(other / INDEX, INDEX), "format": version}, INDEX)
+    with pytest.raises(StateError, match=rf"states of format {version}, .*{advice} count again"):
+        load_run(other)
 
 
 def test_a_merge_does_not_replace_what_it_reads(runs, tmp_path, capsys):
