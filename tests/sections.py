@@ -380,7 +380,7 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "First. Second. [figure head_distances]",
             "over 1,500 rows",
             "Words name the relation",
-            "[head_neighbours] The mean distance is 0.123 nats within layers and 0.432 nats across layers.",
+            "[head_neighbors] The mean distance is 0.123 nats within layers and 0.432 nats across layers.",
             "[head_clusters]",
             "into 4 clusters. Their mean silhouette is 0.26",
         ),

@@ -46,8 +46,8 @@ HEAD_EMBEDDING = Schema(
     ),
 )
 
-HEAD_NEIGHBOURS = Schema(
-    "head_neighbours",
+HEAD_NEIGHBORS = Schema(
+    "head_neighbors",
     "One row per question about layers: whether heads of one layer attend alike.",
     (
         TableColumn("question", "text", "what is measured, with its unit", "question", wraps=True),
@@ -62,5 +62,5 @@ HEAD_NEIGHBOURS = Schema(
     ),
 )
 
-SCHEMAS = (HEAD_DISTANCES, HEAD_DISTANCES_SUM, HEAD_EMBEDDING, HEAD_NEIGHBOURS)
+SCHEMAS = (HEAD_DISTANCES, HEAD_DISTANCES_SUM, HEAD_EMBEDDING, HEAD_NEIGHBORS)
 """The tables that the analysis writes."""

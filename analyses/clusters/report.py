@@ -27,7 +27,7 @@ from ..contract import Titles
 from ..shared.explored import address, head_measures, names_of, share
 from ..shared.previews import Previewed
 from ..surface.shown_tables import label_names
-from .columns import HEAD_EMBEDDING, HEAD_NEIGHBOURS
+from .columns import HEAD_EMBEDDING, HEAD_NEIGHBORS
 from .distances import HeadDistanceTables
 from .geography import Geography
 
@@ -135,7 +135,7 @@ def clusters_section(results: ClusterResults, titles: Titles | None = None) -> S
         shown=(neighbors_table(results), _clusters_table(embedding, label_names(results.specials))),
         summary={
             "head_embedding": records(embedding),
-            "head_neighbours": records(geography.neighbors),
+            "head_neighbors": records(geography.neighbors),
             "head_geography": records(
                 pd.DataFrame([{"rows": distances.rows, "stress": geography.stress, "silhouette": geography.silhouette}])
             ),
@@ -144,7 +144,7 @@ def clusters_section(results: ClusterResults, titles: Titles | None = None) -> S
             "head_distances": distances.per_row.reset_index(names="head"),
             "head_distances_sum": distances.sums.reset_index(names="head"),
             "head_embedding": embedding,
-            "head_neighbours": geography.neighbors,
+            "head_neighbors": geography.neighbors,
         },
         figures={"head_distances": distances_figure(distances.per_row, geography, results.heads, title=title)},
     )
@@ -159,9 +159,9 @@ def neighbors_table(results: ClusterResults) -> ShownTable:
     )
     further_notes = () if results.notes_shown else results.notes
     return ShownTable(
-        "head_neighbours",
+        "head_neighbors",
         f"Which heads attend alike (Jensen-Shannon divergence, {results.distances.rows:,} rows)",
-        HEAD_NEIGHBOURS.columns,
+        HEAD_NEIGHBORS.columns,
         rows_of(geography.neighbors),
         notes=(summary, *further_notes),
     )

@@ -25,7 +25,8 @@ from tests import tiny
 from tests.written import contents
 
 OLDER = Path(__file__).parents[1] / "older" / "0.3.0"
-"""Records and states of runs of 0.3.0 on a few sentences of the sample, without pages and figures, and some tables."""
+"""Records and states of runs of 0.3.0 on a few sentences of the sample, without pages and figures, and some tables,
+which have the names of today."""
 
 TABLES = sorted(path.relative_to(OLDER).as_posix() for path in OLDER.glob("*/tables/*.csv"))
 
@@ -52,6 +53,13 @@ def test_an_older_run_is_reported_and_then_has_todays_format(tmp_path):
     assert "obj" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert json.loads((tmp_path / "run" / "states" / "run.json").read_bytes())["format"] == 2
     assert_equal_to_what_was_written(load_run(tmp_path / "run"), OLDER / "a" / "tables" / "dependency_best.csv")
+
+
+def test_a_report_in_place_leaves_no_table_of_a_former_name(tmp_path):
+    run = Path(shutil.copytree(OLDER / "a", tmp_path / "run"))
+    (run / "tables" / "head_neighbors.csv").rename(run / "tables" / "head_neighbours.csv")  # as 0.3.0 called it
+    assert main(["report", str(run)]) == 0
+    assert [path.name for path in run.glob("tables/head_n*.csv")] == ["head_neighbors.csv"]
 
 
 def test_a_report_has_no_count_that_a_run_cannot_have(tmp_path):

@@ -153,7 +153,7 @@ def test_segments_from_the_command_line(bert, text, tmp_path, capsys):
     tables = {path.stem: pd.read_csv(path) for path in (out / "tables").glob("*.csv")}
     assert set(tables) == {
         "segments", "surface", "surface_layers", "surface_counts", "offsets", "gradients",
-        "head_distances", "head_distances_sum", "head_embedding", "head_neighbours",
+        "head_distances", "head_distances_sum", "head_embedding", "head_neighbors",
     }  # fmt: skip
     assert len(tables["segments"]) == 5
     first = tables["segments"].iloc[0]

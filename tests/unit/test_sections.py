@@ -278,7 +278,7 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("ablation", {"has_relations": False}, ("CONCLUSION", "[ablation_relations]"), ("[ablation_heads]",)),
     ("ablation", {"svgs": Figures("ablation_pruning")}, ("1,500",), ("[figure ablation_heads]",)),
     ("clusters", {"has_relations": False}, ("Words name",), ()),
-    ("clusters", {"neighbors": {}}, ("[head_neighbours]", "nats within"), ("[head_clusters]",)),
+    ("clusters", {"neighbors": {}}, ("[head_neighbors]", "nats within"), ("[head_clusters]",)),
     ("clusters", {"clusters": 1}, (), ("into 1 cluster. Their",)),
     ("clusters", {"silhouette": NAN}, ("silhouette",), ("into 4 clusters.",)),
     ("comparison", part(short="LONG"), (), ('<h2 id="ID">LONG</h2>',)),
