@@ -5,6 +5,7 @@ everything else may change without notice. Names are loaded when they are first 
 is fast and needs no torch.
 """
 
+import warnings
 from typing import Any
 
 import lazy_loader
@@ -16,6 +17,9 @@ __all__ = [name for name in _known if name not in _ROOMS]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "load_labelled":  # deprecated, and removed in 0.5
+        warnings.warn(f"{name} is called load_labeled", DeprecationWarning, stacklevel=2)
+        name = "load_labeled"
     if name != "__version__":
         return _load(name)
     from importlib.metadata import version  # 40 ms, which most programs need not wait for

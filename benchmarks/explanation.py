@@ -32,7 +32,7 @@ from attentionology.analyses.explanation.methods.permutation import permutation
 from attentionology.analyses.explanation.methods.removal import removal
 from attentionology.analyses.explanation.methods.single_token import single_token
 from attentionology.analyses.shared.builtin import DEMO, model_location
-from attentionology.corpora_loaders import load_labelled, load_treebank
+from attentionology.corpora_loaders import load_labeled, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import AttentionModel, TransformerAttention, Words, load_classifier, probabilities
 from attentionology.extractors.model.loading import load_tokenizer
@@ -47,7 +47,7 @@ DRAWS = 100
 def corpus(file: str | None, n: int) -> list[Words]:
     """The first n texts, over and over if there are fewer."""
     chosen = file or (str(SST) if SST.exists() else None)
-    found = load_labelled(chosen) if chosen else load_treebank(SAMPLE_TREEBANK)
+    found = load_labeled(chosen) if chosen else load_treebank(SAMPLE_TREEBANK)
     return [text.words for text in islice(cycle(found), n)]
 
 

@@ -5,8 +5,8 @@ from .errors import CorpusError as CorpusError
 from .formats import CorpusFormat as CorpusFormat
 from .formats import get_format as get_format
 from .formats import list_formats as list_formats
-from .labelled import LabelledTexts as LabelledTexts
-from .labelled import load_labelled as load_labelled
+from .labeled import LabeledTexts as LabeledTexts
+from .labeled import load_labeled as load_labeled
 from .sample import SAMPLE_TREEBANK as SAMPLE_TREEBANK
 from .sentence import Sentence as Sentence
 from .strings import Texts as Texts

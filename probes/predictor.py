@@ -137,7 +137,7 @@ class HeadPredictor:
         raise NotImplementedError
 
     def score(self, batches: Iterable[MapBatch]) -> float:
-        """Unlabelled attachment score: the share of words whose head is right, without punctuation.
+        """Unlabeled attachment score: the share of words whose head is right, without punctuation.
 
         Words without a head in the corpus are left out, and root words count (Clark et al. 2019, §5). The score is NaN
         if no word counts.

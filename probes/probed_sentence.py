@@ -156,7 +156,7 @@ def gold_heads(sentence: Sentence) -> Int[np.ndarray, " words"]:
 
 
 def uas(batches: Iterable[MapBatch], predicted: Iterable[Int[np.ndarray, " _"]]) -> float:
-    """Unlabelled attachment score without punctuation; NaN if no word counts.
+    """Unlabeled attachment score without punctuation; NaN if no word counts.
 
     Args:
         batches: batches with the sentences.

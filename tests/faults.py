@@ -209,10 +209,10 @@ _COMPUTED = (  # faults in what is computed
         f"{_GATE}test_an_underscore_is_a_word_where_the_treebank_says_so",
     ),
     Fault(
-        "corpora_loaders/labelled_reading.py",
+        "corpora_loaders/labeled_reading.py",
         "max(map(int, labels), default=0) >= 2",
         "max(map(int, labels), default=0) >= 1",
-        "tests/unit/test_labelled.py::test_minus_one_is_a_class_beside_others_that_are_not_counted_from_zero",
+        "tests/unit/test_labeled.py::test_minus_one_is_a_class_beside_others_that_are_not_counted_from_zero",
     ),
     Fault(
         "corpora_loaders/lines.py",

@@ -113,7 +113,7 @@ def examined_batch(
     tests: Mapping[str, BatchTest],
     seed: int,
 ) -> pd.DataFrame:
-    """Run tests on the texts at some indices as one batch, and return one row per text, labelled by its index."""
+    """Run tests on the texts at some indices as one batch, and return one row per text, labeled by its index."""
     batch = read(model, [ids[i] for i in indices], [texts[i] for i in indices], seed)
     columns: dict[str, object] = {
         "id": list(batch.ids),

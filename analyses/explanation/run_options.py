@@ -18,7 +18,7 @@ from ..shared.part_options import ShareOptions
 from .options import ExplanationTestOptions, TextOptions, changed
 
 if TYPE_CHECKING:
-    from ...corpora_loaders import LabelledTexts
+    from ...corpora_loaders import LabeledTexts
     from ...extractors import AttentionModel
 
 
@@ -152,9 +152,9 @@ class Loaded:
     """The model and the labeled texts that a call from Python has loaded, which take the place of names in options."""
 
     model: AttentionModel | None = None
-    data: LabelledTexts | None = None
-    dev: LabelledTexts | None = None
-    test: LabelledTexts | None = None
+    data: LabeledTexts | None = None
+    dev: LabeledTexts | None = None
+    test: LabeledTexts | None = None
 
 
 @dataclass(frozen=True)

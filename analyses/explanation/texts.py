@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...corpora_loaders import CorpusError, LabelledTexts, load_labelled
+from ...corpora_loaders import CorpusError, LabeledTexts, load_labeled
 from ...extractors import AttentionModel, TransformerAttention, Words, WordsWithQuery
 from ...extractors.replaceable.attention_model import query_of
 from ...probes.classifiers import AttentionClassifier
@@ -34,15 +34,15 @@ class SkippedText:
 class ExplainTexts:
     """The texts by role. Without training, there are neither texts to train on nor those that decide on the epoch."""
 
-    train: LabelledTexts | None
-    dev: LabelledTexts | None
-    test: LabelledTexts
+    train: LabeledTexts | None
+    dev: LabeledTexts | None
+    test: LabeledTexts
     read: int  # the number of texts to test before the limit was applied
     lengths: dict[str, tuple[int, int]] = field(default_factory=dict)  # left out as too short and as too long, by role
     held_out: tuple[str, ...] = ()  # the roles whose texts were held out from the training texts
     skipped: tuple[SkippedText, ...] = ()  # the model cannot read them
 
-    def roles(self) -> dict[str, LabelledTexts]:
+    def roles(self) -> dict[str, LabeledTexts]:
         """Return the texts of each role that has texts."""
         texts = {"train": self.train, "dev": self.dev, "test": self.test}
         return {role: part for role, part in texts.items() if part is not None}
@@ -54,7 +54,7 @@ class ExplainTexts:
         return sum(len(text) > 3 and text in seen for text in words_of(self.test))
 
 
-def words_of(texts: LabelledTexts) -> list[Words]:
+def words_of(texts: LabeledTexts) -> list[Words]:
     """Return the words of each text, which carry those of its query if it has one."""
     if not texts.queries:
         return [text.words for text in texts]
@@ -80,12 +80,10 @@ def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
     return ExplainTexts(texts.get("train"), texts.get("dev"), test, len(texts["test"]), lengths, tuple(held_out))
 
 
-def _given_texts(
-    options: ExplainOptions, loaded: Loaded
-) -> tuple[dict[str, LabelledTexts], dict[str, tuple[int, int]]]:
+def _given_texts(options: ExplainOptions, loaded: Loaded) -> tuple[dict[str, LabeledTexts], dict[str, tuple[int, int]]]:
     """Return the texts that were given for each role, and how many of them were left out as too short and too long."""
     choice = options.texts
-    texts: dict[str, LabelledTexts] = {}
+    texts: dict[str, LabeledTexts] = {}
     left_out: dict[str, tuple[int, int]] = {}
     for role, files, loaded_texts in (
         ("train", choice.data, loaded.data),
@@ -109,15 +107,15 @@ def _given_texts(
     return texts, left_out
 
 
-def _read(options: ExplainOptions, files: Sequence[str]) -> LabelledTexts:
+def _read(options: ExplainOptions, files: Sequence[str]) -> LabeledTexts:
     """Read labeled texts as the options say; blank lines are between documents for the hierarchical classifier."""
     choice = options.texts
     blocks = options.classifier.encoder == "han" and options.model.model is None
     text, label, query = choice.text_column, choice.label_column, choice.query_column
-    return load_labelled(files, text=text, label=label, query=query, blocks=blocks)
+    return load_labeled(files, text=text, label=label, query=query, blocks=blocks)
 
 
-def _limited(texts: LabelledTexts, limit: int | None, seed: int) -> LabelledTexts:
+def _limited(texts: LabeledTexts, limit: int | None, seed: int) -> LabeledTexts:
     """Return the texts with the smallest hashes of their words, in the order of the file, different texts first."""
     # Several pairs of one text, such as a premise with several hypotheses, depend on each other and are resampled
     # together. A second pair of a text is therefore sampled only after the first ones of all texts.
@@ -131,14 +129,14 @@ def _limited(texts: LabelledTexts, limit: int | None, seed: int) -> LabelledText
     return texts.subset(sorted(order[np.lexsort((keys[order], occurrence))][:limit].tolist()))
 
 
-def _cut(texts: LabelledTexts, share: float, seed: int, role: str) -> tuple[LabelledTexts, LabelledTexts]:
+def _cut(texts: LabeledTexts, share: float, seed: int, role: str) -> tuple[LabeledTexts, LabeledTexts]:
     """Return the texts that are held out for a role, about a share of all, and the others."""
     keys = sentence_keys([f"{role} {' '.join(text.words)}" for text in texts], seed)
     is_held_out = keys < np.uint64(int(share * 2**64))  # keys are uniform below 2**64
     return texts.subset(np.flatnonzero(is_held_out).tolist()), texts.subset(np.flatnonzero(~is_held_out).tolist())
 
 
-def _check_classes(train: LabelledTexts) -> None:
+def _check_classes(train: LabeledTexts) -> None:
     """Check that there are two classes to learn."""
     if len(train.classes) < 2:
         raise CorpusError(
@@ -147,7 +145,7 @@ def _check_classes(train: LabelledTexts) -> None:
         )
 
 
-def _check_labels(texts: dict[str, LabelledTexts], held_out: Sequence[str]) -> None:
+def _check_labels(texts: dict[str, LabeledTexts], held_out: Sequence[str]) -> None:
     """Check that all labels of dev and test texts occur in the training texts that are left, given texts by role."""
     _check_classes(texts["train"])
     classes = texts["train"].classes
@@ -160,7 +158,7 @@ def _check_labels(texts: dict[str, LabelledTexts], held_out: Sequence[str]) -> N
                 raise CorpusError(message, file=text.file, line=text.line)
 
 
-def class_numbers(texts: LabelledTexts, classes: Sequence[str]) -> list[int]:
+def class_numbers(texts: LabeledTexts, classes: Sequence[str]) -> list[int]:
     """Return the index of the class of each text, 0-based."""
     # A label is the name of a class, or its index if the labels are numbers and the names of the classes are not.
     numbers = {name: index for index, name in enumerate(classes)}
@@ -182,7 +180,7 @@ def without_unreadable(texts: ExplainTexts, model: AttentionModel) -> ExplainTex
     """Leave out the texts that a model cannot read, and list them as skipped."""
     if not isinstance(model, TransformerAttention):
         return texts
-    kept: dict[str, LabelledTexts] = {}
+    kept: dict[str, LabeledTexts] = {}
     skipped: list[SkippedText] = []
     for role, part in texts.roles().items():
         reasons = model.readable(words_of(part))
@@ -206,7 +204,7 @@ def check_read(texts: ExplainTexts, model: AttentionModel) -> None:
         raise CorpusError(message, file=texts.test[0].file)
 
 
-def digest(texts: LabelledTexts) -> str:
+def digest(texts: LabeledTexts) -> str:
     """Return a hash of the words, queries and labels of all texts."""
     hashed = hashlib.sha256()
     for text, label in zip(words_of(texts), texts.labels, strict=True):

@@ -44,7 +44,7 @@ class TestedSentence:
 
 
 class AttachmentTables(NamedTuple):
-    """Unlabelled attachment scores of words with a head, without punctuation unless a column says otherwise."""
+    """Unlabeled attachment scores of words with a head, without punctuation unless a column says otherwise."""
 
     # one row per method and decoding; see `attentionology.analyses.probing.columns` for the columns
     methods: pd.DataFrame

@@ -163,7 +163,7 @@ class AttentionClassifier(nn.Module):
         min_count: int = 1,
         recipe: ClassifierRecipe = PUBLISHED,
     ) -> AttentionClassifier:
-        """Build and train on labelled texts.
+        """Build and train on labeled texts.
 
         Args:
             texts, labels: the training texts and their labels.

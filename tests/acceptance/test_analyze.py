@@ -197,12 +197,12 @@ def test_all_commands_check_the_files_of_a_model(model, corpus, tmp_path, capsys
     folder = Path(shutil.copytree(model, tmp_path / "model"))
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:5000])
-    (tmp_path / "labelled.txt").write_text("".join(f"{i % 2} a b c {i}\n" for i in range(40)))
+    (tmp_path / "labeled.txt").write_text("".join(f"{i % 2} a b c {i}\n" for i in range(40)))
     options = {
         "analyze": ["--corpus", corpus],
         "doctor": ["--corpus", corpus],
         "probe": ["--test", corpus, "--folds", "2"],
-        "explain": ["--data", tmp_path / "labelled.txt", "--finetune"],
+        "explain": ["--data", tmp_path / "labeled.txt", "--finetune"],
     }[command]
     out = [] if command == "doctor" else ["--out", tmp_path / "run"]
     assert main([command, *map(str, ["--model", folder, *options, *out])]) == 1

@@ -20,10 +20,10 @@ RELATION = "n\x1b[31m\x07subj\u202e[bold]"
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    """A folder with a tiny model, a treebank and labelled texts, and words of the command line that read them."""
+    """A folder with a tiny model, a treebank and labeled texts, and words of the command line that read them."""
     folder = tmp_path_factory.mktemp("inputs")
     tiny.saved(folder / "model", max_position_embeddings=512)
-    (folder / "labelled.txt").write_text("".join(f"{i % 2} word{i % 2} and word{i}\n" for i in range(80)))
+    (folder / "labeled.txt").write_text("".join(f"{i % 2} word{i % 2} and word{i}\n" for i in range(80)))
     odd = folder / "odd\x1b[31m\r.conllu"
     odd.write_text("".join(TREE.format(id=f"s{i}", relation=RELATION) for i in range(8)), encoding="utf-8")
     small = ["--limit", "6", "--replicates", "0"]
@@ -32,7 +32,7 @@ def inputs(tmp_path_factory):
     return {
         "analyze": ["analyze", *model, *small, "--analyses", "dependency"],
         "probe": ["probe", *model, *small, "--folds", "2", "--seeds", "1", "--controls", "none"],
-        "explain": ["explain", "--data", str(folder / "labelled.txt"), *classifier],
+        "explain": ["explain", "--data", str(folder / "labeled.txt"), *classifier],
         "doctor": ["doctor", *model, "--sentences", "2"],
         "odd": ["--corpus", str(odd)],
     }

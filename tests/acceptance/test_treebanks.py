@@ -5,7 +5,7 @@ import re
 import conllu
 import pytest
 
-from attentionology.corpora_loaders import load_labelled, load_treebank
+from attentionology.corpora_loaders import load_labeled, load_treebank
 
 
 def non_projective(heads):
@@ -77,7 +77,7 @@ def test_korean_trees_cross(data_file):
 def test_sst2(data_file):
     path = data_file("classification/sst2.train.txt")
     raw = path.read_text(encoding="utf-8")
-    texts = load_labelled(path)
+    texts = load_labeled(path)
     assert len(texts) == 6920
     assert texts.classes == ("0", "1")
     assert texts.balance() == {label: len(re.findall(f"^{label} ", raw, re.MULTILINE)) for label in "01"}

@@ -15,7 +15,7 @@ import torch
 from matplotlib.text import Text
 from torch import nn
 
-from attentionology import explain, load_labelled
+from attentionology import explain, load_labeled
 from attentionology.analyses import ClassifierOptions, ClassifierTrainingOptions, ExplanationTestOptions, TextOptions
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.explanation.batch import read
@@ -59,7 +59,7 @@ class TestFormats:
             {"sentences": ["It rains .", " ", "A fine film ."], "label": "pos"},
             {"sentences": ["No ."], "label": "neg"},
         ]
-        texts = load_labelled(write(tmp_path / "a.jsonl", *map(json.dumps, rows)))
+        texts = load_labeled(write(tmp_path / "a.jsonl", *map(json.dumps, rows)))
         assert texts.reads == "sentences"
         assert [text.words for text in texts] == [("It rains .", "A fine film ."), ("No .",)]
         assert texts.labels == ("pos", "neg")
@@ -68,15 +68,15 @@ class TestFormats:
 
     def test_blocks_of_lines(self, tmp_path):
         path = write(tmp_path / "a.txt", "pos It  rains .", "A fine film .", "", "", "neg\tNo .")
-        texts = load_labelled(path, blocks=True)
+        texts = load_labeled(path, blocks=True)
         assert [text.words for text in texts] == [("It rains .", "A fine film ."), ("No .",)]
         assert (texts.labels, [text.line for text in texts]) == (("pos", "neg"), [1, 5])
-        assert load_labelled(path).reads == "words"
+        assert load_labeled(path).reads == "words"
 
     def test_documents_beside_texts(self, tmp_path):
         rows = ['{"sentences": ["No ."], "label": 0}', '{"text": "No .", "label": 1}']
         with pytest.raises(CorpusError, match=r"some texts are lists of sentences, as that of .*a\.jsonl:1"):
-            load_labelled(write(tmp_path / "a.jsonl", *rows))
+            load_labeled(write(tmp_path / "a.jsonl", *rows))
 
 
 def softmax(x):
@@ -214,7 +214,7 @@ def explained(files, tmp_path_factory):
 @pytest.mark.slow
 def test_the_marked_sentence_gets_the_weight(files):
     train, test, marked = files
-    texts, tested = load_labelled(train), load_labelled(test)
+    texts, tested = load_labeled(train), load_labeled(test)
     recipe = replace(PUBLISHED, epochs=12, learning_rate=0.005)
     model = HierarchicalClassifier(dimensions=30, size=32).fit([t.words for t in texts], texts.labels, recipe=recipe)
     answers = probabilities(model, [t.words for t in tested]).argmax(-1).tolist()
@@ -227,7 +227,7 @@ def test_the_marked_sentence_gets_the_weight(files):
 @pytest.mark.slow
 def test_sentences_are_what_is_deleted(explained, files):
     explanation, _ = explained
-    texts = {text.id: text.words for text in load_labelled(files[1])}
+    texts = {text.id: text.words for text in load_labeled(files[1])}
     assert isinstance(explanation.model, HierarchicalClassifier)
     for row in explanation.texts.head(10).to_dict("records"):
         document = texts[row["id"]]
@@ -266,7 +266,7 @@ def test_a_saved_classifier_reads_documents_again(explained, files, tmp_path):
     explanation, out = explained
     loaded = AttentionClassifier.load(out / "classifier.safetensors")
     assert isinstance(loaded, HierarchicalClassifier)
-    texts = [text.words for text in load_labelled(files[1])[:20]]
+    texts = [text.words for text in load_labeled(files[1])[:20]]
     assert torch.equal(probabilities(loaded, texts), probabilities(explanation.model, texts))
     plain = write(tmp_path / "plain.txt", *(f"a fine film number {k}" for k in range(3)))
     with pytest.raises(

@@ -15,7 +15,7 @@ import transformers
 from scipy.stats import kendalltau
 from torch import nn
 
-from attentionology import explain, load_encoder, load_labelled
+from attentionology import explain, load_encoder, load_labeled
 from attentionology.analyses import ClassifierOptions, ClassifierTrainingOptions, TextOptions
 from attentionology.analyses.explanation.methods.correlation import tau_figure
 from attentionology.corpora_loaders import CorpusError
@@ -65,7 +65,7 @@ class TestFormats:
             *("1 Mary moved to the hall.", "2 Where is Mary? \thall\t1", "3 John left.", "4 Is he gone?\tyes\t3 1", ""),
             *("1 Sandra sat.", "2 Who sat?\tSandra\t1"),
         )
-        texts = load_labelled(path)
+        texts = load_labeled(path)
         assert texts.labels == ("hall", "yes", "Sandra")
         assert texts.queries == (("Where", "is", "Mary", "?"), ("Is", "he", "gone", "?"), ("Who", "sat", "?"))
         first = ("Mary", "moved", "to", "the", "hall", ".")
@@ -76,15 +76,15 @@ class TestFormats:
     def test_a_broken_story(self, tmp_path):
         path = write(tmp_path / "qa1.txt", "1 Mary sat.", "2 Who sat?\tMary\t1", "John left.")
         with pytest.raises(CorpusError, match=r"qa1\.txt:3: expected a numbered sentence, or a question"):
-            load_labelled(path)
+            load_labeled(path)
 
     def test_lines_with_labels_are_not_stories(self, tmp_path):
-        assert load_labelled(write(tmp_path / "a.txt", "1 a fine film", "2 a dull film")).queries == ()
+        assert load_labeled(write(tmp_path / "a.txt", "1 a fine film", "2 a dull film")).queries == ()
 
     def test_pairs_of_snli(self, tmp_path):
         pair = {"sentence1": "It isn't.", "sentence2": "It is!", "sentence1_binary_parse": "( It ( ( is n't ) . ) )"}
         rows = [{**pair, "gold_label": label} for label in ("neutral", "-", "entailment")]
-        texts = load_labelled(write(tmp_path / "snli.jsonl", *map(json.dumps, rows)))
+        texts = load_labeled(write(tmp_path / "snli.jsonl", *map(json.dumps, rows)))
         assert texts.labels == ("neutral", "entailment")
         assert texts.undecided == 1
         assert (texts[0].words, texts.queries[0]) == (("It", "is", "n't", "."), ("It", "is!"))
@@ -94,24 +94,24 @@ class TestFormats:
         tsv = write(
             tmp_path / "a.tsv", "label\ttext\tquery", "yes\tthe dog barks\tdoes it", "no\tcats sleep\tdo they bark"
         )
-        texts = load_labelled(tsv, query="query")
+        texts = load_labeled(tsv, query="query")
         assert texts.queries == (("does", "it"), ("do", "they", "bark"))
         assert texts.labels == ("yes", "no")
         lines = write(tmp_path / "a.jsonl", '{"label": 1, "text": "x y", "q": ["z", "u"]}')
-        assert load_labelled(lines, query="q").queries == (("z", "u"),)
-        assert load_labelled(tsv).queries == ()
+        assert load_labeled(lines, query="q").queries == (("z", "u"),)
+        assert load_labeled(tsv).queries == ()
         with pytest.raises(CorpusError, match=r"a\.tsv:2: the query is empty"):
-            load_labelled(write(tmp_path / "a.tsv", "label\ttext\tquery", "yes\tthe dog\t "), query="query")
+            load_labeled(write(tmp_path / "a.tsv", "label\ttext\tquery", "yes\tthe dog\t "), query="query")
         with pytest.raises(CorpusError, match=r"a\.tsv:1: expected columns 'text' and 'label' and 'q'"):
-            load_labelled(tsv, query="q")
+            load_labeled(tsv, query="q")
         with pytest.raises(ValueError, match="different columns, not both 'label'"):
-            load_labelled(tsv, query="label")
+            load_labeled(tsv, query="label")
 
     def test_texts_with_and_without_queries(self, tmp_path):
         plain = write(tmp_path / "plain.txt", "yes the dog barks")
         story = write(tmp_path / "qa.txt", "1 Mary sat.", "2 Who sat?\tMary\t1")
         with pytest.raises(CorpusError, match=r"plain\.txt:1: this text has no query"):
-            load_labelled([story, plain])
+            load_labeled([story, plain])
         with pytest.raises(CorpusError, match="some files have texts with queries"):
             explain(story, test=plain)
 
@@ -254,9 +254,9 @@ def test_a_saved_classifier_reads_queries_again(tmp_path):
 @pytest.mark.slow
 def test_questions_are_answered_from_the_sentence_that_supports_them(tmp_path):
     lines, _ = stories(1600, seed=0)
-    train = load_labelled(write(tmp_path / "train.txt", *lines))
+    train = load_labeled(write(tmp_path / "train.txt", *lines))
     lines, facts = stories(200, seed=1)
-    test = load_labelled(write(tmp_path / "test.txt", *lines))
+    test = load_labeled(write(tmp_path / "test.txt", *lines))
     texts, tested = (
         [WordsWithQuery(text.words, query) for text, query in zip(part, part.queries, strict=True)]
         for part in (train, test)
@@ -329,7 +329,7 @@ def test_the_verdict_is_about_the_farthest_attention_of_both_searches(explained)
 @pytest.mark.slow
 def test_leave_one_out_keeps_the_query(explained):
     explanation, folder = explained
-    texts = load_labelled(folder.parent / "pairs.tsv", query="query")
+    texts = load_labeled(folder.parent / "pairs.tsv", query="query")
     pairs = {text.id: WordsWithQuery(text.words, query) for text, query in zip(texts, texts.queries, strict=True)}
     for row in explanation.texts.head(20).to_dict("records"):
         text = pairs[row["id"]]

@@ -225,8 +225,8 @@ def test_by_hand():
     assert dict(zip(tables.offsets["offset"], tables.offsets["rows"], strict=True)) == {-2: 2, -1: 3, 0: 4, 1: 3, 2: 2}
     counts = tables.counts.set_index("statistic")
     assert counts.loc[["rest_to_last"]].to_numpy().tolist() == [[1, 3]]
-    labelled = label_heads(tables.heads)
-    assert labelled["label"].item() == labelled["labels"].item() == "next"
+    labeled = label_heads(tables.heads)
+    assert labeled["label"].item() == labeled["labels"].item() == "next"
     assert label_heads(tables.heads, Thresholds(target=0.4))["labels"].item() == "next last-special"
 
 

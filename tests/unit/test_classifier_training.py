@@ -20,7 +20,7 @@ from tests.unit.classified import ENCODERS, built, seeded, some_texts, weights
 SMALL = ClassifierRecipe(epochs=3, batch_size=4)
 
 
-def labelled(count=40, seed=0):
+def labeled(count=40, seed=0):
     rng = np.random.default_rng(seed)
     texts = some_texts(rng.integers(1, 9, size=count), seed)
     return texts, ["yes" if "good" in text else "no" for text in texts]
@@ -29,7 +29,7 @@ def labelled(count=40, seed=0):
 @pytest.mark.slow
 @pytest.mark.parametrize(("encoder", "regularizer"), [*zip(ENCODERS, ("mlm", "tying", "conicity", None), strict=True)])
 def test_training_hangs_on_the_seed_alone(encoder, regularizer):
-    texts, labels = labelled()
+    texts, labels = labeled()
 
     def fitted(seed=1):
         model = AttentionClassifier(encoder, "additive", regularizer, dimensions=8, random_state=seed)
@@ -144,7 +144,7 @@ def test_the_best_epoch_is_kept_and_patience_has_an_end(losses, patience, epochs
 
 
 def test_the_best_epoch_is_that_of_the_dev_texts():
-    texts, labels = labelled()
+    texts, labels = labeled()
     model = AttentionClassifier("average", dimensions=8, size=8)
     model.fit(
         texts, labels, (texts[:20], labels[:20]), recipe=ClassifierRecipe(epochs=6, batch_size=8, learning_rate=0.05)
@@ -189,7 +189,7 @@ def test_what_cannot_be_learned_from():
 
 
 def test_clipping_bounds_the_step_of_the_first_epoch():
-    texts, labels = labelled(8)
+    texts, labels = labeled(8)
     grown = []
     for clip in (None, 1e-12):
         model = built("average")
@@ -210,7 +210,7 @@ def test_attention_and_embeddings_have_no_weight_decay():
 
 @pytest.mark.parametrize("attend", ["uniform", "given"])
 def test_attention_from_outside_is_that_of_training(attend):
-    texts, labels = labelled(24)
+    texts, labels = labeled(24)
     seen: list[tuple[tuple[str, ...], Any]] = []
     model = built("lstm")
     other = reading(built("lstm", random_state=9), texts)

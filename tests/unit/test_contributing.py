@@ -27,7 +27,7 @@ from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.counting.metric import StateError
 from attentionology.analyses.counting.stored_metrics import MetricStates
 from attentionology.analyses.explanation.registry import check_tests, registered_tests
-from attentionology.corpora_loaders import formats, labelled_formats, load_labelled
+from attentionology.corpora_loaders import formats, labeled_formats, load_labeled
 from attentionology.corpora_loaders.documents import load_documents
 from attentionology.extractors import MapBatch, list_kinds
 from attentionology.extractors.kinds import registry
@@ -140,17 +140,17 @@ def test_question(load, monkeypatch, model, tmp_path):
 def test_format_of_labeled_texts(monkeypatch, tmp_path):
     scope: dict[str, object] = {}
     exec(block("def fasttext_records"), scope)  # noqa: S102
-    row = re.search(r'`"(\.ft)": LabelledFile\.fasttext_records`', (REPOSITORY / PAGE).read_text(encoding="utf-8"))
+    row = re.search(r'`"(\.ft)": LabeledFile\.fasttext_records`', (REPOSITORY / PAGE).read_text(encoding="utf-8"))
     assert row is not None
-    monkeypatch.setattr(labelled_formats, "FORMATS", {row[1]: scope["fasttext_records"], **labelled_formats.FORMATS})
+    monkeypatch.setattr(labeled_formats, "FORMATS", {row[1]: scope["fasttext_records"], **labeled_formats.FORMATS})
     (tmp_path / "texts.ft").write_text("__label__good a fine film\n\n__label__bad no film at all\n", encoding="utf-8")
-    texts = load_labelled(tmp_path / "texts.ft")
+    texts = load_labeled(tmp_path / "texts.ft")
     assert [(label, text.words) for label, text in zip(texts.labels, texts, strict=True)] == [
         ("good", ("a", "fine", "film")), ("bad", ("no", "film", "at", "all"))
     ]  # fmt: skip
     (tmp_path / "texts.ft").write_text("__label__good a fine film\nbad film\n", encoding="utf-8")
     with pytest.raises(CorpusError, match=r"texts\.ft.*2.*__label__, found 'bad'"):
-        load_labelled(tmp_path / "texts.ft")
+        load_labeled(tmp_path / "texts.ft")
 
 
 def test_state_of_an_analysis():

@@ -29,7 +29,7 @@ import tyro
 import attentionology
 from attentionology.analyses.shared import builtin
 from attentionology.analyses.shared.numbers import NUMBERS
-from attentionology.corpora_loaders import load_labelled
+from attentionology.corpora_loaders import load_labeled
 from attentionology.extractors.kinds import registry
 from attentionology.extractors.layers.architectures import ARCHITECTURES
 from attentionology.reports.help.options import option_sections
@@ -390,7 +390,7 @@ def test_links_of_notebooks_lead_somewhere(name):
 def test_reviews_are_those_of_their_script(seed, name):
     size = make_reviews.SIZES[name]
     assert (DATA / name).read_text("utf-8").splitlines() == make_reviews.texts(seed, size)
-    texts = load_labelled(DATA / name)
+    texts = load_labeled(DATA / name)
     assert len(texts) == size
     decisive = {"1": set(make_reviews.GOOD), "0": set(make_reviews.BAD)}
     for sentence, label in zip(texts.sentences, texts.labels, strict=True):

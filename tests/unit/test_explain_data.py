@@ -24,7 +24,7 @@ from attentionology.analyses.explanation.run_options import ClassifierOptions, E
 from attentionology.analyses.explanation.sources import load_saved
 from attentionology.analyses.explanation.texts import ExplainTexts, SkippedText, class_numbers, read_texts, words_of
 from attentionology.analyses.shared.input_options import OptionalModelOptions
-from attentionology.corpora_loaders import CorpusError, LabelledTexts, Sentence
+from attentionology.corpora_loaders import CorpusError, LabeledTexts, Sentence
 from attentionology.extractors import ModelError
 from attentionology.probes.classifiers import AttentionClassifier, ClassifierRecipe, CrossEntropy, Vocabulary
 from attentionology.probes.classifiers.trainings import ClassifierTraining, Trainings
@@ -264,17 +264,17 @@ def test_the_key_changes_with_what_training_depends_on() -> None:
     assert replace(base, name="another", role="seed").key(model) == base.key(model)
 
 
-def labelled(*texts: tuple[str, str]) -> LabelledTexts:
+def labeled(*texts: tuple[str, str]) -> LabeledTexts:
     """Texts of these labels and words."""
     sentences = tuple(Sentence(str(number), tuple(words.split())) for number, (_, words) in enumerate(texts))
-    return LabelledTexts(sentences, labels=tuple(label for label, _ in texts))
+    return LabeledTexts(sentences, labels=tuple(label for label, _ in texts))
 
 
 def of_run(**changes: Any) -> Any:
     """A run in which no two numbers of texts are the same, with changes of its parts."""
-    train = labelled(*[("0", f"the film {n} was bad") for n in range(5)], *[("1", f"the film {n}") for n in range(9)])
-    dev = labelled(("0", "a very dull film"), ("1", "a very good film"), ("1", "good"))
-    test = labelled(("0", "the film 1 was bad"), ("0", "a very dull film"), ("1", "a very good film"), ("1", "new"))
+    train = labeled(*[("0", f"the film {n} was bad") for n in range(5)], *[("1", f"the film {n}") for n in range(9)])
+    dev = labeled(("0", "a very dull film"), ("1", "a very good film"), ("1", "good"))
+    test = labeled(("0", "the film 1 was bad"), ("0", "a very dull film"), ("1", "a very good film"), ("1", "new"))
     lengths = {"train": (1234, 5), "dev": (0, 0), "test": (0, 67)}
     texts = ExplainTexts(train, dev, test, 1031, lengths, ("dev",))
     recipe = SimpleNamespace(epochs=1, batch_size=32, learning_rate=0.001)
@@ -346,18 +346,18 @@ def test_warnings_say_how_many_tested_texts_occur_in_which_others() -> None:
     assert in_training == "25 % of the tested texts also occur word for word in training."
     assert in_dev == "50 % of the tested texts also occur word for word in the texts by which the epoch was chosen."
     texts = of_run().texts
-    one = replace(texts, train=None, dev=labelled(("1", "good"), ("1", "fine")))
+    one = replace(texts, train=None, dev=labeled(("1", "good"), ("1", "fine")))
     assert list(warnings_of_run(of_run(texts=one)))[1:] == [
         "All dev texts have the same label, so they cannot decide between epochs, and the first epoch was taken."
     ]
-    rare = replace(texts, dev=None, test=labelled(("0", "the film 1 was bad"), *[("1", str(n)) for n in range(19)]))
+    rare = replace(texts, dev=None, test=labeled(("0", "the film 1 was bad"), *[("1", str(n)) for n in range(19)]))
     assert list(warnings_of_run(of_run(texts=rare))) == ["Cache."]  # 5 % are not many
 
 
 @pytest.mark.parametrize(("words", "warned"), [("good film bad x", []), ("good x y", ["67 %"])])
 def test_a_warning_says_which_share_of_the_words_is_unknown(words: str, warned: list[str]) -> None:
     """A quarter is not many."""
-    texts = replace(of_run().texts, train=None, dev=None, test=labelled(("0", words)))
+    texts = replace(of_run().texts, train=None, dev=None, test=labeled(("0", words)))
     model: Any = job().make()
     said = list(warnings_of_run(of_run(texts=texts, model=model, words=words_of(texts.test))))
     unknown = "of the tested words are unknown to the model, which cannot tell them apart."

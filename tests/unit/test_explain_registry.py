@@ -198,7 +198,7 @@ def test_python_gives_what_the_command_gives(texts: Path, tmp_path: Path) -> Non
     out, tests = tmp_path / "run", "correlation,uniform,removal"
     assert main(["explain", "--data", str(texts), *SMALL, "--tests", tests, "--out", str(out)]) == 0
     options = [*QUICK, attentionology.analyses.ExplanationTestOptions(replicates=10)]
-    loaded = attentionology.load_labelled(texts)
+    loaded = attentionology.load_labeled(texts)
     explanation = attentionology.explain(loaded, tests=tests.split(","), options=options, out=tmp_path / "again")
     for table in (out / "tables").iterdir():
         assert (tmp_path / "again" / "tables" / table.name).read_bytes() == table.read_bytes()

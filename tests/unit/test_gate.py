@@ -10,7 +10,7 @@ from attentionology import (
     Sentence,
     Treebank,
     analyze,
-    load_labelled,
+    load_labeled,
     load_text,
     load_treebank,
     probe,
@@ -84,7 +84,7 @@ def blank_files(folder):
         "a.conllu": (load_treebank, chain(blank)),
         "b.txt": (load_text, "Nous _ _ .\n"),
         "c.conll": (load_documents, f"#begin document (d); part 000\n{rows}\n#end document\n"),
-        "d.tsv": (load_labelled, "label\ttext\n1\tNous _ _ .\n0\t_ _ .\n"),
+        "d.tsv": (load_labeled, "label\ttext\n1\tNous _ _ .\n0\t_ _ .\n"),
         "e.pairs": (load_bitext, "".join(pairs)),
     }
     for name, (load, content) in contents.items():

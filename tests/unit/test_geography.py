@@ -137,17 +137,17 @@ def test_relations_of_heads():
     found = best_relations(best)
     assert found[["layer", "head", "relation"]].to_numpy().tolist() == [[3, 1, "obj"], [3, 9, "case"], [4, 1, "nmod"]]
     heads = pd.DataFrame({"layer": [1, 3], "head": [1, 9], **dict.fromkeys(STATISTICS, 0.1)})
-    labelled = label_heads(heads, relations=found)
-    assert labelled["relation"].isna().tolist() == [True, False]
-    assert labelled["relation_accuracy"].iloc[1] == 0.7
-    assert labelled["label"].tolist() == ["other", "other"]
+    labeled = label_heads(heads, relations=found)
+    assert labeled["relation"].isna().tolist() == [True, False]
+    assert labeled["relation_accuracy"].iloc[1] == 0.7
+    assert labeled["label"].tolist() == ["other", "other"]
 
 
 def test_later_labels_win():
     heads = pd.DataFrame({"layer": [1], "head": [1], **dict.fromkeys(STATISTICS, 0.9)})
-    labelled = label_heads(heads)
-    assert labelled["label"].item() == "punctuation"
-    assert labelled["labels"].item() == "next previous self broad first-special last-special punctuation"
+    labeled = label_heads(heads)
+    assert labeled["label"].item() == "punctuation"
+    assert labeled["labels"].item() == "next previous self broad first-special last-special punctuation"
 
 
 def test_a_label_needs_more_than_its_threshold():
@@ -159,8 +159,8 @@ def test_a_label_needs_more_than_its_threshold():
     }  # fmt: skip
     columns = {"layer": [1, 1], "head": [1, 2], **dict.fromkeys(STATISTICS, 0.1)}
     for label, (statistic, border) in labels.items():
-        labelled = label_heads(pd.DataFrame({**columns, statistic: [border, border + 1e-9]}))
-        assert labelled["label"].tolist() == ["other", label]
+        labeled = label_heads(pd.DataFrame({**columns, statistic: [border, border + 1e-9]}))
+        assert labeled["label"].tolist() == ["other", label]
 
 
 def test_the_card_of_a_head_says_whether_several_heads_are_equally_near():

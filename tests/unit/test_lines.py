@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from attentionology import CorpusError, load_labelled, load_text, load_treebank
+from attentionology import CorpusError, load_labeled, load_text, load_treebank
 from attentionology.corpora_loaders import lines
 from attentionology.corpora_loaders.documents import load_documents
 from attentionology.corpora_loaders.lines import LONGEST_LINE, located_lines
 from tests.corpora import chain
 
-READERS: dict[str, Any] = {"conllu": load_treebank, "txt": load_text, "jsonl": load_labelled, "conll": load_documents}
+READERS: dict[str, Any] = {"conllu": load_treebank, "txt": load_text, "jsonl": load_labeled, "conll": load_documents}
 
 
 @pytest.mark.parametrize("ending", READERS)

@@ -170,6 +170,19 @@ def test_few_names_are_at_the_root():
     assert len(dir(attentionology)) <= 40
 
 
+def test_names_of_before_warn():
+    room = attentionology.corpora_loaders
+    for place, name, now in (
+        (attentionology, "load_labelled", "load_labeled"),
+        (room, "load_labelled", "load_labeled"),
+        (room, "LabelledTexts", "LabeledTexts"),
+    ):
+        with pytest.warns(DeprecationWarning, match=f"^{name} is called {now}$") as warned:
+            assert getattr(place, name) is getattr(place, now)
+        assert [warning.filename for warning in warned] == [__file__]
+        assert name not in dir(place)
+
+
 def test_the_lists_are_those_that_the_commands_choose_from():
     lists: dict[str, Any] = {
         "dependency": attentionology.list_analyses(),

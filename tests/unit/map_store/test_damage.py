@@ -168,10 +168,10 @@ def test_a_store_is_made_once(tmp_path):
     first, used = store(tmp_path), tiny.encoder()
     told: list[int] = []
     used.tokenizer(["the", "the man"], padding=True, truncation=True, max_length=9)  # leaves its traces
-    relabelled = [dataclasses.replace(s, id=s.id + "'", relations=("dep",) * len(s)) for s in SENTENCES]
-    again = store(tmp_path, used, relabelled, batch_cells=1, advance=told.append)
+    relabeled = [dataclasses.replace(s, id=s.id + "'", relations=("dep",) * len(s)) for s in SENTENCES]
+    again = store(tmp_path, used, relabeled, batch_cells=1, advance=told.append)
     assert (again.made, sum(told), again.folder, again.bytes) == (0, 10, first.folder, first.bytes)
-    assert again.sentences == tuple(relabelled)
+    assert again.sentences == tuple(relabeled)
     assert again.log == first.log
     assert all(map(torch.equal, tensors(again), tensors(first)))
 

@@ -1,4 +1,4 @@
-"""Labelled texts: the formats, what is skipped, what is wrong with a file, and parts of a corpus."""
+"""Labeled texts: the formats, what is skipped, what is wrong with a file, and parts of a corpus."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attentionology.corpora_loaders import CorpusError, LabelledTexts, Sentence, load_labelled
+from attentionology.corpora_loaders import CorpusError, LabeledTexts, Sentence, load_labeled
 from tests.corpora import zipped
 
 LINES = "1 a fine , fine film\n0 dull\n"
@@ -21,17 +21,17 @@ WANT = [("1", ("a", "fine", ",", "fine", "film")), ("0", ("dull",))]
 
 @pytest.fixture
 def load(write):
-    return lambda content, name, **options: load_labelled(write(content, name), **options)
+    return lambda content, name, **options: load_labeled(write(content, name), **options)
 
 
-def pairs(texts: LabelledTexts) -> list[tuple[str, tuple[str, ...]]]:
+def pairs(texts: LabeledTexts) -> list[tuple[str, tuple[str, ...]]]:
     return [(label, text.words) for label, text in zip(texts.labels, texts, strict=True)]
 
 
-def corpus(*labelled: tuple[str, int]) -> LabelledTexts:
+def corpus(*labeled: tuple[str, int]) -> LabeledTexts:
     """Texts of the given numbers of words, each made of its own place."""
-    sentences = [Sentence(f"t:{i}", (str(i),) * length) for i, (_, length) in enumerate(labelled)]
-    return LabelledTexts(tuple(sentences), labels=tuple(label for label, _ in labelled))
+    sentences = [Sentence(f"t:{i}", (str(i),) * length) for i, (_, length) in enumerate(labeled)]
+    return LabeledTexts(tuple(sentences), labels=tuple(label for label, _ in labeled))
 
 
 def shown(value: object) -> str:
@@ -80,7 +80,7 @@ def test_one_of_several_files_in_a_zip_file(load, tmp_path):
     with pytest.raises(CorpusError, match=r"the zip file contains d\.csv, e\.txt; name one"):
         load(zipped(("d.csv", CSV), ("e.txt", LINES)), "a.zip")
     for name in ("d.csv", "e.txt"):
-        assert pairs(load_labelled(tmp_path / "a.zip" / name)) == WANT
+        assert pairs(load_labeled(tmp_path / "a.zip" / name)) == WANT
 
 
 def test_ids_places_and_words(load, tmp_path):
@@ -170,11 +170,11 @@ def test_repeated_texts(load):
 def test_several_files_and_limit(write):
     files = [write(f"\n{label} one\n{label} two\n", f"{label}/a.txt") for label in (1, 0)]
     files.append(write("label,text\n2,three\n", "b.csv"))
-    texts = load_labelled(files)
+    texts = load_labeled(files)
     assert texts.labels == ("1", "1", "0", "0", "2")
     assert [t.id for t in texts] == [*(f"{file}:{n}" for file in files[:2] for n in (2, 3)), "b.csv:2"]
     assert ([f.sentences for f in texts.files], texts.blank) == ([2, 2, 1], 2)
-    few = load_labelled(files, limit=3)
+    few = load_labeled(files, limit=3)
     assert (few.labels, [f.sentences for f in few.files]) == (("1", "1", "0"), [2, 1])
 
 
@@ -285,9 +285,9 @@ def test_what_was_read_is_known_where_a_limit_is_reached(load, tmp_path):
 def test_files_that_are_not_there(tmp_path):
     for name in ("none.csv", "none.zip/a.csv"):
         with pytest.raises(CorpusError, match=f"{name}: there is no such file"):
-            load_labelled(tmp_path / name)
+            load_labeled(tmp_path / name)
     with pytest.raises(CorpusError, match="this is a folder"):
-        load_labelled(tmp_path)
+        load_labeled(tmp_path)
 
 
 def test_text_and_label_are_two_columns(load):
@@ -297,7 +297,7 @@ def test_text_and_label_are_two_columns(load):
 
 def test_a_label_per_text():
     with pytest.raises(ValueError, match="1 texts but 0 labels"):
-        LabelledTexts((Sentence("a", ("x",)),))
+        LabeledTexts((Sentence("a", ("x",)),))
 
 
 @given(st.data())
@@ -359,7 +359,7 @@ def test_minus_one_is_a_class_beside_others_that_are_not_counted_from_zero(load,
 
 
 def test_the_case_of_minus_one(data_file):
-    texts = load_labelled(data_file("cases/hf_snli.jsonl"), **PAIR_COLUMNS)
+    texts = load_labeled(data_file("cases/hf_snli.jsonl"), **PAIR_COLUMNS)
     assert texts.classes == ("0", "1", "2")
     assert texts.unlabeled > 0
 

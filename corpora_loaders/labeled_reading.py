@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from .labelled_formats import UNDECIDED, LabelledFile
+from .labeled_formats import UNDECIDED, LabeledFile
 from .lines import WHOLE_NUMBER
 from .sentence import Sentence
 
@@ -43,7 +43,7 @@ class Seen:
     markup: list[str] = field(default_factory=list)
 
 
-def texts_of(source: LabelledFile, name: str, seen: Seen) -> Iterator[ReadText]:
+def texts_of(source: LabeledFile, name: str, seen: Seen) -> Iterator[ReadText]:
     """Yield the texts of a file, whose ids begin with this name, and note in ``seen`` what else there is."""
     path = str(source.path)
     has_no_label: bool | None = None  # whether −1 means that there is no gold label, once a text has this label
@@ -85,7 +85,7 @@ def texts_of(source: LabelledFile, name: str, seen: Seen) -> Iterator[ReadText]:
             seen.wordless.append(location)
 
 
-def _is_no_class(source: LabelledFile) -> bool:
+def _is_no_class(source: LabeledFile) -> bool:
     """Whether the label −1 of a file means that there is no gold label: the others are numbers from 0 to 2 or more.
 
     Classes that are counted from 0 have no −1, which Hugging Face writes for texts without a gold label. Three classes

@@ -13,15 +13,15 @@ from typing import ClassVar, Literal, Self
 from .corpus import DivisibleCorpus
 from .describing import amount
 from .errors import CorpusError
-from .labelled_formats import LabelledFile
-from .labelled_reading import ReadText, Seen, texts_of
+from .labeled_formats import LabeledFile
+from .labeled_reading import ReadText, Seen, texts_of
 from .lines import WHOLE_NUMBER
 from .stream import read_files
 from .tally import Tally
 
 
 @dataclass(frozen=True, repr=False)
-class LabelledTexts(DivisibleCorpus):
+class LabeledTexts(DivisibleCorpus):
     """Texts with labels. Each text is a `Sentence` without a tree.
 
     Attributes:
@@ -41,11 +41,11 @@ class LabelledTexts(DivisibleCorpus):
         ValueError: there are not as many labels as texts, or queries, but not one for each text.
 
     Example:
-        >>> from attentionology.corpora_loaders import LabelledTexts, Sentence
+        >>> from attentionology.corpora_loaders import LabeledTexts, Sentence
         >>> sentences = (Sentence("1", ("a", "fine", "film")), Sentence("2", ("dull",)))
-        >>> texts = LabelledTexts(sentences, labels=("pos", "neg"))
+        >>> texts = LabeledTexts(sentences, labels=("pos", "neg"))
         >>> texts
-        LabelledTexts(2 texts, 4 words, 2 classes)
+        LabeledTexts(2 texts, 4 words, 2 classes)
         >>> texts.balance()
         {'neg': 1, 'pos': 1}
     """
@@ -160,7 +160,7 @@ class LabelledTexts(DivisibleCorpus):
         return remarks
 
 
-def load_labelled(
+def load_labeled(
     paths: str | Path | Iterable[str | Path],
     *,
     text: str = "text",
@@ -168,7 +168,7 @@ def load_labelled(
     query: str | None = None,
     blocks: bool = False,
     limit: int | None = None,
-) -> LabelledTexts:
+) -> LabeledTexts:
     """Read labeled texts in UTF-8, with or without queries, which may be compressed with gzip, bzip2, xz or zip.
 
     The name of a file determines its format:
@@ -186,7 +186,7 @@ def load_labelled(
     Words are separated by white space, in bAbI also at punctuation. Line breaks of HTML (``<br />``), as in the texts
     of IMDB, are white space. The id of a text is ``file:line``. Blank lines and texts without words are skipped, and so
     are texts without a gold label: pairs labeled ``-``, and in files whose other labels are counted from 0 to 2 or
-    more, those labeled −1, as Hugging Face exports SNLI. Texts that are in memory already are a `LabelledTexts` of
+    more, those labeled −1, as Hugging Face exports SNLI. Texts that are in memory already are a `LabeledTexts` of
     `Sentence.from_text`.
 
     Args:
@@ -205,11 +205,11 @@ def load_labelled(
     Example:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from attentionology import load_labelled
+        >>> from attentionology import load_labeled
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "reviews.csv")
         ...     _ = path.write_text("text,label\\na fine film,1\\na dull film,0\\n")
-        ...     texts = load_labelled(path)
+        ...     texts = load_labeled(path)
         >>> texts.labels, texts[0].words
         (('1', '0'), ('a', 'fine', 'film'))
     """
@@ -226,7 +226,7 @@ def load_labelled(
         """Yield the texts of a file, and None for their places: as all texts are held, no file is read again."""
         file_name = Path(path).name
         name = file_name if file_names.count(file_name) == 1 else path
-        for read_text in texts_of(LabelledFile(path, label, text, query, in_blocks=blocks), name, seen):
+        for read_text in texts_of(LabeledFile(path, label, text, query, in_blocks=blocks), name, seen):
             yield read_text, None
 
     def add(text: ReadText) -> ReadText:
@@ -243,7 +243,7 @@ def load_labelled(
         raise CorpusError(message, file=without_query.file, line=without_query.line)
     if seen.documents and len(seen.documents) < len(sentences) + len(seen.wordless):
         raise CorpusError(f"some texts are lists of sentences, as that of {seen.documents[0]}, and others are not")
-    texts = LabelledTexts(
+    texts = LabeledTexts(
         sentences,
         records,
         labels,

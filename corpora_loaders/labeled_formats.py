@@ -35,7 +35,7 @@ _LONGEST_FIELD = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class LabelledFile:
+class LabeledFile:
     """A file of labeled texts, and the columns or keys to read.
 
     To add a format, write a method that yields its records and add the ending to `FORMATS`.
@@ -242,10 +242,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-FORMATS: Mapping[str, Callable[[LabelledFile], Iterator[Record | None]]] = {
-    ".csv": LabelledFile.csv_records,
-    ".tsv": LabelledFile.tsv_records,
-    ".jsonl": LabelledFile.json_records,
-    ".json": LabelledFile.json_records,
+FORMATS: Mapping[str, Callable[[LabeledFile], Iterator[Record | None]]] = {
+    ".csv": LabeledFile.csv_records,
+    ".tsv": LabeledFile.tsv_records,
+    ".jsonl": LabeledFile.json_records,
+    ".json": LabeledFile.json_records,
 }
 """The reader of a file by the ending of its name. Files with other endings have lines."""
