@@ -112,6 +112,8 @@ def _states_of(folder: Path, overview: Mapping[str, Any]) -> RunStates:
     """Return the states of a run with this overview. An entry that it lacks is a `KeyError`."""
     record = overview["record"]
     _check_record(folder, record)
+    if record["options"].get("special") == "renormalise":  # as version 0.3 spelled it
+        record = {**record, "options": {**record["options"], "special": "renormalize"}}
     digests = overview["sha256"]
     file_of_request = {request: folder / FOLDER / name for request, name in overview["requests"].items()}
     versions = tuple(_counted_by(record))

@@ -13,7 +13,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from ...extractors.kinds.registry import FLOAT32_NOISE
-from ...extractors.replaceable.attention_model import AttentionModel
+from ...extractors.replaceable.attention_model import AttentionModel, Special
+from ...storage.nearest import check_choice
 from .batch import Rows, TextBatch
 
 ORDERS = {
@@ -36,10 +37,11 @@ def erased(
     model: AttentionModel, alpha: Float[Tensor, "batch k rows n"], gone: Bool[Tensor, "batch k n"]
 ) -> Float[Tensor, "batch k rows n"]:
     """Return attention without the words that are ``gone``, scaled to sum to 1 again (Serrano & Smith 2019, §4)."""
-    # Where the model itself scales what it is given (`renormalise`), that is left to it. A row of which nothing is left
+    # Where the model itself scales what it is given (`renormalize`), that is left to it. A row of which nothing is left
     # stays zeros.
+    check_choice("special", model.special, Special)  # a model of another package may have any value
     kept = alpha.masked_fill(gone[:, :, None], 0.0)
-    if model.special == "renormalise":
+    if model.special == "renormalize":
         return kept
     left = kept.sum(-1, keepdim=True)
     return kept / torch.where(left > 0, left, 1.0)

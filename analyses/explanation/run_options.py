@@ -91,8 +91,8 @@ class TransformerOptions(OptionGroup):
     """The heads of that layer whose attention is tested, counted from 1, or all. The attention of other heads stays as
     it is."""
 
-    special: Literal["keep", "renormalise"] = "keep"
-    """What happens to the attention to special tokens: keep moves weights among words only; renormalise also scales the
+    special: Literal["keep", "renormalize"] = "keep"
+    """What happens to the attention to special tokens: keep moves weights among words only; renormalize also scales the
     weights of special tokens."""
 
     score: Annotated[str, arg(metavar="KIND")] = "weight"

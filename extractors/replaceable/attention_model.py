@@ -67,9 +67,9 @@ def replaced(text: Words, words: Iterable[str]) -> Words:
 
 State = TypeVar("State", bound="TextState")
 
-Special = Literal["keep", "renormalise"]
+Special = Literal["keep", "renormalize"]
 """What happens to the attention to special tokens when the attention to words is changed. With ``keep``, it stays as it
-was, and weights are only moved among words. With ``renormalise``, all weights, those of special tokens included, are
+was, and weights are only moved among words. With ``renormalize``, all weights, those of special tokens included, are
 divided by their sum."""
 
 
@@ -161,7 +161,7 @@ class AttentionModel(Protocol):
         """Compute the logits under k other attentions per text; everything before the attention stays as it was read.
 
         The weights are taken as they are: a row that sums to 1 gives the words together what they had in the original,
-        and a row of zeros gives them nothing. With ``special="renormalise"``, all weights of a row, those of special
+        and a row of zeros gives them nothing. With ``special="renormalize"``, all weights of a row, those of special
         tokens included, are then divided by their sum. ``decode(state, attention(state)[0][:, None])`` gives the
         model's own logits. The result is differentiable in ``alpha`` and in the state.
         """

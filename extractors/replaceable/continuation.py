@@ -57,12 +57,12 @@ class WordRows:
         inside = (word_of >= 0)[:, None]
         return cls(total, share * inside, rows * ~inside, word_of), alpha
 
-    def join(self, alpha: Float[Tensor, "batch k rows n"], renormalise: bool) -> Float[Tensor, "batch k rows pieces"]:
+    def join(self, alpha: Float[Tensor, "batch k rows n"], renormalize: bool) -> Float[Tensor, "batch k rows pieces"]:
         """Compute the weights of pieces: total · alpha · share + rest. Rows may be divided by their sums, if not 0."""
         word = self.word_of.clamp(min=0)[:, None, None].expand(*alpha.shape[:3], -1)  # special tokens have no share
         words = self.total[:, None, :, None] * alpha
         rows = words.gather(-1, word) * self.share[:, None] + self.rest[:, None]
-        if not renormalise:
+        if not renormalize:
             return rows
         sums = rows.sum(-1, keepdim=True)
         return rows / sums.where(sums > 0, 1)

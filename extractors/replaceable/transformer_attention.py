@@ -243,7 +243,7 @@ class TransformerAttention(nn.Module):
         remaining = state.rows.detached() if disconnected else state.rows  # all but the distribution over words
         n_positions = 1 if self.way == "one position" else state.ids.shape[1]  # of a text, computed at once
         k_at_a_time = max(1, self._reader.fitting(n_positions) // len(state))  # each text is read once per attention
-        renormalize = self.special == "renormalise"
+        renormalize = self.special == "renormalize"
         # Each of these is (batch, k_at_a_time or fewer, rows, pieces).
         weights_of_pieces = (remaining.join(part, renormalize) for part in torch.split(alpha, k_at_a_time, dim=1))
         return torch.cat([self._replaced.logits(state, weights, self.way) for weights in weights_of_pieces], dim=1)

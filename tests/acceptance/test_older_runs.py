@@ -78,6 +78,10 @@ def test_what_was_not_counted_is_left_out():
     assert summary[["lead_low", "lead_high"]].isna().all(axis=None)
 
 
+def test_a_value_of_an_option_has_the_name_of_today():
+    assert loaded(OLDER / "explain").record["options"]["special"] == "renormalize"
+
+
 def test_older_runs_are_merged(tmp_path):
     assert main(["merge", str(OLDER / "a"), str(OLDER / "b"), "--out", str(tmp_path / "both")]) == 0
     totals = [

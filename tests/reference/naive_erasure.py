@@ -59,7 +59,7 @@ class Fake:
         total = np.zeros(len(self.classes))
         for row, value in zip(weights, self.value, strict=True):
             scale = 1.0
-            if self.special == "renormalise":
+            if self.special == "renormalize":
                 scale = 1 / (sum(mass * w for w in row) + 1 - mass)
             total += scale * mass * (np.asarray(row) @ self.states(text) @ value)
             total += scale * (1 - mass) * self.sink
@@ -89,7 +89,7 @@ class Fake:
         mass = state.mass[:, None, None, None]
         said = torch.einsum("bkrn,bnd,rdc->bkrc", alpha * mass, state.embeddings, torch.from_numpy(self.value))
         said = said + (1 - mass) * torch.from_numpy(self.sink)
-        if self.special == "renormalise":
+        if self.special == "renormalize":
             said = said / ((alpha * mass).sum(-1, keepdim=True) + 1 - mass)
         return torch.from_numpy(self.bias) + said.sum(2)
 

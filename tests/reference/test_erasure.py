@@ -37,7 +37,7 @@ TEXTS = some_texts([0, 1, 2, 3, 5, 5, 8, 11, 1, 30])
 IDS = [f"text {i}" for i in range(len(TEXTS))]
 MODELS = [
     pytest.param({"classes": c, "rows": r, "special": s, "seed": seed}, id=f"{c}-{r}-{s}-{seed}")
-    for c, r, s, seed in itertools.product((2, 3), (1, 2), ("keep", "renormalise"), (1, 2))
+    for c, r, s, seed in itertools.product((2, 3), (1, 2), ("keep", "renormalize"), (1, 2))
 ]
 TESTS: dict[str, BatchTest] = {
     "single": single_weight,
@@ -171,11 +171,16 @@ def test_single_tokens_worked_by_hand():
         assert values[f"{prefix}top_token_agrees"] == values[f"{prefix}top_token_predicted"] == 1
 
 
-@pytest.mark.parametrize(("special", "divided"), [("keep", [0.0, 0.25, 0.75]), ("renormalise", [0.0, 0.1, 0.3])])
+@pytest.mark.parametrize(("special", "divided"), [("keep", [0.0, 0.25, 0.75]), ("renormalize", [0.0, 0.1, 0.3])])
 def test_what_is_left_sums_to_one_unless_the_model_sees_to_it(special, divided):
     alpha = torch.tensor([0.6, 0.1, 0.3]).expand(1, 2, 1, 3)
     gone = torch.tensor([[[True, False, False], [True, True, True]]])
     torch.testing.assert_close(erased(Fake(special=special), alpha, gone)[0, :, 0], torch.tensor([divided, [0.0] * 3]))
+
+
+def test_a_model_whose_attention_to_special_tokens_is_unknown_is_refused():
+    with pytest.raises(ValueError, match="special must be 'keep' or 'renormalize', not 'renormalise'"):
+        erased(Fake(special="renormalise"), torch.ones(1, 1, 1, 3) / 3, torch.zeros(1, 1, 3, dtype=torch.bool))
 
 
 def test_cuts_round_up_and_keep_the_order_of_the_text():

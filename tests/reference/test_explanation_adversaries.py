@@ -25,7 +25,7 @@ from tests.reference.explained import IDS, TEXTS, built, logit, sigmoid, some_te
 from tests.reference.naive_erasure import VOCABULARY, Fake
 
 
-@pytest.mark.parametrize(("classes", "rows", "special"), [*itertools.product((2, 3), (1, 2), ("keep", "renormalise"))])
+@pytest.mark.parametrize(("classes", "rows", "special"), [*itertools.product((2, 3), (1, 2), ("keep", "renormalize"))])
 def test_permutation_and_uniform_equal_the_naive_loop(classes, rows, special):
     model = Fake(classes=classes, rows=rows, special=special, pad=2)
     batch = read(model, IDS, TEXTS, seed=5)

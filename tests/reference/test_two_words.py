@@ -273,7 +273,7 @@ def test_the_exact_adversary_is_that_of_the_decoder():
         assert farthest_on_two_words(decoder, alpha, 0.1).jsd == pytest.approx(expected, abs=2e-9)
 
 
-@pytest.mark.parametrize(("classes", "rows", "special"), [*itertools.product((2, 3), (1, 2), ("keep", "renormalise"))])
+@pytest.mark.parametrize(("classes", "rows", "special"), [*itertools.product((2, 3), (1, 2), ("keep", "renormalize"))])
 def test_what_is_tried_equals_a_plain_loop(classes, rows, special):
     model, epsilon = Fake(classes=classes, rows=rows, special=special, pad=2), 0.08
     texts = some_texts([0, 1, 2, 3, 6, 9], seed=4)

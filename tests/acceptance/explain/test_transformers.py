@@ -49,7 +49,7 @@ class TestTransformers:
             ("first", ("--layer", 1)),
             ("heads", ("--heads", 1, 2)),
             ("all", ("--query", "all")),
-            ("special", ("--special", "renormalise")),
+            ("special", ("--special", "renormalize")),
         ):
             assert run("--model", bert, "--test", sentences, *options, *scope, "--out", tmp_path / name) == 0
             moved[name] = table(tmp_path / name)["permutation_tvd"].mean()

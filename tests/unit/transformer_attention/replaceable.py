@@ -21,12 +21,12 @@ TEXTS: list[Words] = [
 ]
 SCOPES: list[dict[str, Any]] = [
     {},
-    {"special": "renormalise"},
+    {"special": "renormalize"},
     {"level": "piece", "heads": [1, 3]},
     {"layer": 0, "heads": [2]},
-    {"layer": 1, "level": "piece", "special": "renormalise"},
+    {"layer": 1, "level": "piece", "special": "renormalize"},
     {"query": "all"},
-    {"query": "all", "layer": 0, "heads": [0, 2], "special": "renormalise"},
+    {"query": "all", "layer": 0, "heads": [0, 2], "special": "renormalize"},
     {"query": "all", "layer": -2, "level": "piece"},
 ]
 

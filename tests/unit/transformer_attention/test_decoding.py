@@ -47,7 +47,7 @@ def test_without_a_patch_attention_is_eager_bit_for_bit(family: str) -> None:
 @pytest.mark.parametrize(
     ("family", "scope"),
     [
-        *((family, scope) for family in READ_FIRST for scope in ({}, {"special": "renormalise", "heads": [0, 3]})),
+        *((family, scope) for family in READ_FIRST for scope in ({}, {"special": "renormalize", "heads": [0, 3]})),
         ("bert", {"level": "piece"}),
         *(
             pytest.param(family, {"level": "piece"}, marks=pytest.mark.slow)

@@ -19,7 +19,7 @@ from tests import tiny
 from tests.unit.transformer_attention.replaceable import TEXTS, patchable, random_rows
 
 
-def naive_bert(attention: TransformerAttention, text: Words, alpha: Any, *, renormalise: bool) -> Any:
+def naive_bert(attention: TransformerAttention, text: Words, alpha: Any, *, renormalize: bool) -> Any:
     """Logits of a BERT in which [CLS] pays ``alpha[head][word]`` in the last layer, from the formulas."""
     weights = {name: value.double().numpy() for name, value in attention.model.state_dict().items()}
     pieces = attention._reader.pieces([text])[0]
@@ -47,7 +47,7 @@ def naive_bert(attention: TransformerAttention, text: Words, alpha: Any, *, reno
             raw = np.exp(q @ k.T / math.sqrt(size))
             rows = raw / raw.sum(1, keepdims=True)
             if layer == attention._encoder.n_layers - 1:
-                rows[0] = naive_row(rows[0], pieces, alpha[head], renormalise)
+                rows[0] = naive_row(rows[0], pieces, alpha[head], renormalize)
             context[:, part] = rows @ v
         a = norm(x + linear(context, f"{at}.attention.output.dense"), f"{at}.attention.output.LayerNorm")
         u = linear(a, f"{at}.intermediate.dense")
@@ -55,7 +55,7 @@ def naive_bert(attention: TransformerAttention, text: Words, alpha: Any, *, reno
     return linear(np.tanh(linear(x[0], "bert.pooler.dense")), "classifier")
 
 
-def naive_row(row: Any, pieces: Any, alpha: Any, renormalise: bool) -> Any:
+def naive_row(row: Any, pieces: Any, alpha: Any, renormalize: bool) -> Any:
     word_positions = [p for p, special in enumerate(pieces.special) if not special]
     total = sum(row[i] for i, p in enumerate(pieces.positions) if not pieces.special[p])
     new = row.copy()
@@ -63,10 +63,10 @@ def naive_row(row: Any, pieces: Any, alpha: Any, renormalise: bool) -> Any:
         of_word = [i for i, p in enumerate(pieces.positions) if p == position]
         for i in of_word:
             new[i] = total * alpha[word] * row[i] / sum(row[j] for j in of_word)
-    return new / new.sum() if renormalise else new
+    return new / new.sum() if renormalize else new
 
 
-@pytest.mark.parametrize("special", ["keep", "renormalise"])
+@pytest.mark.parametrize("special", ["keep", "renormalize"])
 @torch.no_grad()
 def test_against_the_formulas(special: str) -> None:
     attention = patchable(double=True, special=special)
@@ -76,7 +76,7 @@ def test_against_the_formulas(special: str) -> None:
     assert logits.isfinite().all()
     for text, words in enumerate(TEXTS):
         for k in range(3):
-            naive = naive_bert(attention, words, alpha[text, k].numpy(), renormalise=special == "renormalise")
+            naive = naive_bert(attention, words, alpha[text, k].numpy(), renormalize=special == "renormalize")
             assert np.abs(logits[text, k].numpy() - naive).max() <= 1e-10
 
 
@@ -130,7 +130,7 @@ def test_rank_of_values() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["one position", "from the layer", "whole model"])
 def test_gradients_are_those_of_finite_differences(way: str) -> None:
-    attention = patchable(double=True, special="renormalise")
+    attention = patchable(double=True, special="renormalize")
     attention.way = way  # type: ignore[assignment]
     with torch.no_grad():
         state = attention.encode(TEXTS[:3])

@@ -35,7 +35,7 @@ def test_a_copy_has_its_own_weights_and_nothing_is_left_in_the_model() -> None:
 def test_unknown_options() -> None:
     unknown: dict[str, tuple[Any, str]] = {
         "query": ("mean", "query must be 'cls' or 'all'"),
-        "special": ("drop", "special must be 'keep' or 'renormalise'"),
+        "special": ("drop", "special must be 'keep' or 'renormalize'"),
         "level": ("token", "level must be 'word' or 'piece'"),
         "score": ("nothing", "choose from: .*weight"),
         "heads": ("some", "heads must be 'all'"),
