@@ -231,7 +231,7 @@ def pieces(encoder: Any, sentence: Sentence) -> Pieces:
     return found
 
 
-def randomised(family: str = "bert", **changes: Any) -> Encoder:
+def randomized(family: str = "bert", **changes: Any) -> Encoder:
     """The same with biases and layer norms random too."""
     built = encoder(family, **changes)
     generator = torch.Generator().manual_seed(7)

@@ -45,7 +45,7 @@ def model(tmp_path_factory) -> str:
 
 def on_device(family: str, device: str) -> Encoder:
     """A tiny model with random biases and norms, on a device."""
-    plain = tiny.randomised(family)
+    plain = tiny.randomized(family)
     return Encoder(plain.model.to(device), plain.tokenizer, plain.name)
 
 

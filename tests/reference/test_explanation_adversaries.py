@@ -126,7 +126,7 @@ def test_no_attention_within_the_bound_is_farther_than_the_exact_adversary(n):
         best, _ = one(z, bias, alpha, epsilon)
         low, high = bounds(z, bias, alpha, epsilon)
         some = np.concatenate([rng.dirichlet([0.05] * n, size=300), rng.dirichlet([1.0] * n, size=100), np.eye(n)])
-        # straight from α towards each as far as the bounds allow
+        # straight from α toward each as far as the bounds allow
         slope = some @ z - alpha @ z
         room = np.where(slope > 0, high - alpha @ z, low - alpha @ z) / np.where(slope == 0, np.nan, slope)
         moved = alpha + np.nan_to_num(room, nan=1.0, posinf=1.0).clip(0, 1)[:, None] * (some - alpha)

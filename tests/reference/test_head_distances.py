@@ -194,9 +194,9 @@ def test_what_cannot_be_compared():
     batch = batch_of(np.random.default_rng(6), [3])
     with pytest.raises(ValueError, match="were expected"):
         HeadDistances(3, 3).update(batch)
-    unnormalised = MapBatch(batch.maps * 2, batch.lengths, batch.special, (Sentence("bad", ("w",)),))
+    unnormalized = MapBatch(batch.maps * 2, batch.lengths, batch.special, (Sentence("bad", ("w",)),))
     with pytest.raises(ValueError, match="rows sum to 1 only within 1; extract"):
-        HeadDistances(2, 3).update(unnormalised)
+        HeadDistances(2, 3).update(unnormalized)
     unknown = batch.maps.clone()
     unknown[0, 1, 2, 0, 0] = torch.nan
     with pytest.raises(ValueError, match="rows sum to 1 only within nan"):

@@ -250,7 +250,7 @@ def test_the_finding_names_relations_by_what_is_shown_of_them(corpus):
 
 
 def test_a_run_counts_rules_where_words_have_parts_of_speech():
-    encoder = tiny.randomised("bert")
+    encoder = tiny.randomized("bert")
     texts = load_treebank(SAMPLE_TREEBANK).sentences[:6]
     tagged, bare = (
         attentionology.analyze(encoder, attentionology.Treebank(tuple(each)), analyses="dependency")["dependency"]

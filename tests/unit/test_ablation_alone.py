@@ -22,7 +22,7 @@ EVERY_HEAD = tuple((layer, head) for layer in range(3) for head in range(4))
 @pytest.fixture(scope="module")
 def models():
     """The encoder, and what makes effects on vectors, on masked pieces and on next words."""
-    masked, causal = tiny.randomised("bert"), tiny.randomised("gpt2")
+    masked, causal = tiny.randomized("bert"), tiny.randomized("gpt2")
     masked.tokenizer.mask_token = "[MASK]"
     return {
         "vectors": (masked, {}),

@@ -133,7 +133,7 @@ def results(
     bootstrap = Bootstrap([(str(i),) for i in range(n)], replicates)
     models = [("tested", "base"), ("uniform", "uniform"), ("seed_1", "seed"), ("adversary $1$", "adversary")]
     named = models if "trained" in ran else models[:1]
-    regularised = [
+    regularized = [
         {"regularizer": name, "measure": measure, "n": n, "mean": 0.3 + 0.1 * i, "low": 0.25 + 0.1 * i, "high": 0.5}
         for i, name in enumerate(("none", "concat", "tying"))
         for measure in ("accuracy", "permutation_tvd", "exact_jsd", "single_token_std", "tau_loo", "conicity", "<odd>")
@@ -156,7 +156,7 @@ def results(
         curve=pd.DataFrame(curve if "imitation" in ran else [], columns=["kind", "name", "lambda", "jsd", "tvd"]),
         tables={
             "flips": flip_table(texts) if "erasure" in ran else pd.DataFrame(),
-            "regularizers": pd.DataFrame(regularised if "regularizers" in ran else []),
+            "regularizers": pd.DataFrame(regularized if "regularizers" in ran else []),
         },
         history=pd.DataFrame(
             [

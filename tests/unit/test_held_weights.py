@@ -25,7 +25,7 @@ FAMILIES = ("llama", "gpt2", "gemma2", "falcon", "bert", "albert", "modernbert")
 
 
 def saved(folder, family, dtype=torch.bfloat16):
-    built = tiny.randomised(family, **({} if family == "gpt2" else {"max_position_embeddings": 256}))
+    built = tiny.randomized(family, **({} if family == "gpt2" else {"max_position_embeddings": 256}))
     built.model.to(dtype).save_pretrained(folder)
     built.tokenizer.save_pretrained(folder)
     return folder

@@ -57,7 +57,7 @@ def test_vectors_can_only_be_merged_where_there_are_any():
 
 @pytest.mark.parametrize("kind", ["norm", "attnresln", "atbff", "alti-l2", "rollout:globenc"])
 def test_rows_divided_by_their_sums(kind):
-    encoder = tiny.randomised("bert")
+    encoder = tiny.randomized("bert")
     (plain,) = extract(encoder, SENTENCES, kind=kind)
     (divided,) = extract(encoder, SENTENCES, kind=kind, normalize="row")
     for (_, a), (_, b) in zip(plain.unpadded(), divided.unpadded(), strict=True):
@@ -71,7 +71,7 @@ def test_rows_divided_by_their_sums(kind):
 @pytest.mark.parametrize("kind", ["weight", "norm", "attnresln", "globenc", "atbffresln"])
 def test_rollout(kind):
     """The product of the layers' matrices, written out."""
-    encoder = tiny.randomised("bert")
+    encoder = tiny.randomized("bert")
     (base,) = extract(encoder, SENTENCES, kind=kind, level="token")
     (rolled,) = extract(encoder, SENTENCES, kind=f"rollout:{kind}", level="token")
     for (_, maps), (_, found) in zip(base.unpadded(), rolled.unpadded(), strict=True):
@@ -121,7 +121,7 @@ def test_blocks_do_not_change_the_maps(monkeypatch, keys, pairs, cells, merge):
 
 def test_value_zeroing_is_what_happens_when_a_value_is_zeroed():
     """With the model's own layers: the value of one token set to 0 by a hook."""
-    encoder = tiny.randomised("bert").double
+    encoder = tiny.randomized("bert").double
     sentence = Sentence("s", ("the", "dog", "barked"))
     (batch,) = extract(encoder, [sentence], kind="value-zeroing", level="token")
     (pieces,) = encoder.align([sentence])
@@ -150,7 +150,7 @@ def test_value_zeroing_is_what_happens_when_a_value_is_zeroed():
 def test_rows_of_zeros_are_given_to_the_token_itself():
     maps = torch.tensor([[[[0.0, 0.0], [1.0, 3.0]]]])
     torch.testing.assert_close(distributions(maps)[0, 0], torch.tensor([[1.0, 0.0], [0.25, 0.75]]))
-    encoder = tiny.randomised()
+    encoder = tiny.randomized()
     with torch.no_grad():
         encoder.model.encoder.layer[1].attention.output.LayerNorm.bias.mul_(40)
     for kind in ("alti", "alti-l2"):

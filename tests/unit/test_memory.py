@@ -52,7 +52,7 @@ def wrapped(reason: BaseException, *, suppress: bool = False) -> Exception:
         return error
 
 
-def test_memory_that_ran_out_is_recognised_by_any_name():
+def test_memory_that_ran_out_is_recognized_by_any_name():
     with pytest.raises(MemoryError) as of_numpy:
         np.empty(2**62, dtype=np.uint8)
     for error in (

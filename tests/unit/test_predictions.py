@@ -31,7 +31,7 @@ HEADS = ((0, 1), (1, 2), (1, 3))
 @pytest.fixture(scope="module")
 def masked():
     """An encoder and the same model with a masked-LM head."""
-    encoder = tiny.randomised("bert")
+    encoder = tiny.randomized("bert")
     encoder.tokenizer.mask_token = "[MASK]"
     lm = tiny.language_model(encoder, "MaskedLM")
     encoder.model.load_state_dict(lm.bert.state_dict(), strict=False)
@@ -91,7 +91,7 @@ def test_predictions_are_those_of_edited_weights(masked, means, monkeypatch):
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
 def test_next_words_are_predicted_after_what_precedes_them(family):
     """A causal model says nothing about the first piece of its input."""
-    encoder = tiny.randomised(family)
+    encoder = tiny.randomized(family)
     lm = tiny.language_model(encoder, "CausalLM")
     maker = PredictionMaker(((1, 2),), AblationMaker(((1, 2),), encoder.n_layers, lm=lm, causal=True))
     for batch in shared_batches(encoder, SENTENCES[:3]):

@@ -91,10 +91,10 @@ class TestControlTask:
             for i, (word, head) in enumerate(zip(sentence.words, sentence.heads, strict=True), start=1):
                 if 1 < i < 40:  # at either end two behaviors are the same
                     seen.setdefault(word.lower(), set()).add({i: "itself", 1: "first", 40: "last"}[head or 0])
-        assert all(len(behaviours) == 1 for behaviours in seen.values())
+        assert all(len(behaviors) == 1 for behaviors in seen.values())
         assert set.union(*seen.values()) == {"itself", "first", "last"}
 
-    def test_behaviours_are_equally_likely(self):
+    def test_behaviors_are_equally_likely(self):
         n = 3000
         (found,) = control_task([Sentence("s", tuple(f"w{i}" for i in range(n)), (0,) * n, ("dep",) * n)])
         counts = [sum(h == i for i, h in enumerate(found.heads, 1)), found.heads.count(1), found.heads.count(n)]

@@ -214,7 +214,7 @@ class TestCorrectWords:
 
 
 class TestControlled:
-    def test_all_parts_get_the_same_behaviours_and_keep_their_maps(self):
+    def test_all_parts_get_the_same_behaviors_and_keep_their_maps(self):
         parts = [store(annotated(9, name)) for name in "sdt"]
         before = Split(parts[0], parts[1], parts[2], range(9))
         after = controlled(before, 3)

@@ -141,7 +141,7 @@ def test_the_same_file_twice_is_refused(write):
     assert str(caught.value.file).endswith("b.conllu")
 
 
-def test_origin_holds_the_comments_on_licence_and_source_of_the_first_sentence(write):
+def test_origin_holds_the_comments_on_license_and_source_of_the_first_sentence(write):
     comments = ["License = CC0", "source_url = x", "meta::licence = BY", "genre = news", "source ="]
     later = sentence("No 0 root", comments=["source = y"])
     [file] = load_treebank(write(sentence("Yes 0 root", comments=comments) + later)).files

@@ -77,7 +77,7 @@ def test_the_cell_under_the_pointer_is_the_one_that_is_named(open_page, path):
     assert "\u2068הספר\u2069 → \u2068קרא\u2069 " in shown
 
 
-def test_keys_move_towards_the_word_that_is_there(open_page, path):
+def test_keys_move_toward_the_word_that_is_there(open_page, path):
     for name, key in (("hebrew", "ArrowLeft"), ("english", "ArrowRight")):
         page = opened(open_page, path, name, "arcs")
         page.locator(".drawing [data-word='row-2']").focus()

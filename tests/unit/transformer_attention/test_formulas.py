@@ -29,8 +29,8 @@ def naive_bert(attention: TransformerAttention, text: Words, alpha: Any, *, reno
         return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
 
     def norm(x: Any, name: str) -> Any:
-        centred = x - x.mean(-1, keepdims=True)
-        scaled = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-12)
+        centered = x - x.mean(-1, keepdims=True)
+        scaled = centered / np.sqrt((centered**2).mean(-1, keepdims=True) + 1e-12)
         return scaled * weights[f"{name}.weight"] + weights[f"{name}.bias"]
 
     e = "bert.embeddings"
