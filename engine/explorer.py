@@ -73,7 +73,7 @@ def explorer_of(
     measures = [measure for contribution in contributions for measure in contribution.measures]
     predictions = [prediction for contribution in contributions for prediction in contribution.predictions]
     n_layers = int(record["model"]["layers"])
-    causal = bool(record["model"].get("causal"))  # runs of earlier versions do not say it
+    causal = bool(record["model"].get("causal"))  # runs that 0.2 counted, and 0.3 stored again, do not say it
     n_heads = max((len(measure.values) // n_layers for measure in measures), default=int(record["model"]["heads"]))
     sample = _sample(samples, n_layers, n_heads, causal=causal)
     shown_ids = {sentence.id for sentence in sample.sentences} if sample else set()

@@ -107,7 +107,7 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
         """Make all tables."""
         facts = counted.facts
         frequency = counted.metric("norms-frequency", FrequencyCorrelation)
-        # Runs of earlier versions have no states of the spread and of the block.
+        # Runs that 0.2 counted, and 0.3 stored again, have no states of the spread and of the block.
         spread = None
         if "norms-spread" in counted.metrics:
             spread = counted.metric("norms-spread", WeightsAndNorms).compute()

@@ -35,7 +35,7 @@ class NormResults(Previewed):
             `attentionology.analyses.norms.frequency.FrequencyCorrelation`.
         expansion: one row per ``layer`` with its ``expansion``.
         points: the tokens of a few sentences with their frequency ranks.
-        spread: how weights and norms vary; None in runs of earlier versions.
+        spread: how weights and norms vary; None in runs that version 0.2 counted.
         change, amplified: the tables of `attentionology.analyses.norms.feed_forward.FeedForwardChange`, the pairs with
             their pieces; None if they were not asked for.
         block: what lies behind these changes.

@@ -75,8 +75,7 @@ SURVEY_CONTRASTS = Schema(
         TableColumn(
             "model_a map_a model_b map_b",
             "text",
-            "the two sides: the first model or kind of the command, and another one. Until version 0.2.0, `a` was the "
-            "other one, so all differences had the opposite sign",
+            "the two sides: the first model or kind of the command, and another one",
         ),
         TableColumn("n_a n_b", "count", "words of the relation"),
         TableColumn("value_a value_b", "share", "the held-out accuracies"),
