@@ -68,6 +68,13 @@ def test_a_report_has_no_count_that_a_run_cannot_have(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_a_run_of_0_2_that_0_3_has_stored_again_is_reported(tmp_path):
+    assert main(["report", str(OLDER / "counted-by-0.2.0"), "--out", str(tmp_path / "run")]) == 0
+    best = pd.read_csv(tmp_path / "run" / "tables" / "dependency_best.csv").set_index("relation")
+    found = [best[column]["all"] for column in ("layer", "head", "direction", "total", "correct")]
+    assert found == [3, 2, "dep->head", 52, 25]
+
+
 def test_what_was_not_counted_is_left_out():
     run = loaded(OLDER / "ablation")
     assert [warning.partition(" were ")[0] for warning in run.record["warnings"] if "not counted" in warning] == [
