@@ -23,9 +23,9 @@ import attentionology
 from attentionology import CorpusError, Sentence
 from attentionology.analyses import ExactMetric, examine
 from attentionology.analyses.contract import OptionError
-from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.counting.metric import StateError
 from attentionology.analyses.counting.stored_metrics import MetricStates
+from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.explanation.registry import check_tests, registered_tests
 from attentionology.corpora_loaders import formats, labeled_formats, load_labeled
 from attentionology.corpora_loaders.documents import load_documents
