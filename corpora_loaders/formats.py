@@ -158,9 +158,19 @@ def get_format(name: str) -> CorpusFormat:
     if not callable(added):
         raise RegistryError(f"{source_of(point)} is neither a function of a path nor a CorpusFormat")
 
+    return format_of_reader(name, added)
+
+
+def format_of_reader(name: str, read: Callable[[str | Path], Iterator[Sentence]]) -> CorpusFormat:
+    """Return the format of a function that yields the sentences of a file. It is chosen by its name alone."""
+
     def read_trees(path: str | Path) -> Iterator[Sentence]:
-        with running(_PLUGINS.what, name, f"reading {path}"):
-            yield from added(path)
+        try:
+            with running(_PLUGINS.what, name, f"reading {path}"):
+                yield from read(path)
+        except UnicodeDecodeError as error:
+            message = f"the file is not UTF-8 ({error.reason}); convert it first"
+            raise CorpusError(message, file=path) from error
 
     def no_mentions(path: str | Path, *others: Any, **options: Any) -> Iterator[tuple[Document, Any]]:
         raise CorpusError(f"the format {name!r} has no mentions", file=path)
