@@ -6,12 +6,13 @@ The command line needs only the row of an analysis, so its class is imported whe
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ..storage.nearest import unknown
-from ..storage.plugins import GROUPS, Plugins, RegistryError, located, source_of
+from ..storage.plugins import GROUPS, Plugins, RegistryError, checked, located, source_of
 from .ablation.options import ABLATION
 from .clusters.options import CLUSTERS
 from .contract import Analysis, AnalysisRow, OptionError
@@ -35,6 +36,9 @@ _OF_COMMANDS = {
 }
 """The class of each analysis that has a command of its own, because it reads other corpora or other models."""
 
+_LENT: dict[str, Analysis[Any, Any]] = {}
+"""The analyses that `lent` adds, by their locations."""
+
 
 @functools.cache
 def registered_analyses() -> dict[str, AnalysisRow]:
@@ -44,7 +48,8 @@ def registered_analyses() -> dict[str, AnalysisRow]:
     of_toolkit = [(row, "attentionology") for row in _ROWS]
     base: Any = Analysis  # type checkers want a class without abstract methods
     of_plugins = [(_row_of(class_(), point.value), source_of(point)) for class_, point in _PLUGINS.classes(base)]
-    for row, source in [*of_toolkit, *of_plugins]:
+    of_program = [(_row_of(analysis, location), location) for location, analysis in _LENT.items()]
+    for row, source in [*of_toolkit, *of_plugins, *of_program]:
         if row.name in rows:
             raise RegistryError(
                 f"two analyses are called {row.name!r}: that of {sources[row.name]} and that of {source}"
@@ -80,8 +85,37 @@ def find_analysis(name: str) -> Analysis[Any, Any] | None:
 @functools.cache
 def load_analysis(location: str) -> Analysis[Any, Any]:
     """Import the class at ``module:Class``, and return the analysis."""
-    analysis: Analysis[Any, Any] = located(location)()
+    analysis: Analysis[Any, Any] = _LENT[location] if location in _LENT else located(location)()
     return analysis
+
+
+@contextmanager
+def lent(kind: type[Analysis[Any, Any]]) -> Iterator[AnalysisRow]:
+    """Let a class of this program be an analysis like any other while the block runs, and yield its row.
+
+    Nothing is added for a class that the toolkit or a package has registered.
+
+    Raises:
+        RegistryError: the class is no complete analysis, or its name is taken.
+    """
+    location = f"{kind.__module__}:{kind.__qualname__}"
+    base: Any = Analysis  # type checkers want a class without abstract methods
+    analysis: Analysis[Any, Any] = checked(_PLUGINS.what, kind, base, location)()
+    registered = find_analysis(analysis.name)
+    if registered is None or type(registered) is not kind:
+        _LENT[location] = analysis
+    try:
+        _forget()
+        yield registered_analyses()[analysis.name]
+    finally:
+        _LENT.pop(location, None)
+        _forget()
+
+
+def _forget() -> None:
+    """Forget the rows and analyses that were looked up."""
+    registered_analyses.cache_clear()
+    load_analysis.cache_clear()
 
 
 def _row_of(analysis: Analysis[Any, Any], location: str) -> AnalysisRow:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -84,11 +84,26 @@ Arguments = ParamSpec("Arguments")
 Drawn = TypeVar("Drawn", bound=Figure | None)
 
 
+_BLANK: ContextVar[bool] = ContextVar("whether figures are blank", default=False)
+
+
+@contextmanager
+def blank_figures() -> Iterator[None]:
+    """Let figures be blank while the block runs, because only the tables beside them are asked for."""
+    token = _BLANK.set(True)
+    try:
+        yield
+    finally:
+        _BLANK.reset(token)
+
+
 def styled(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
     """Let a function draw its figure in the style of all figures, with the control characters of names as text."""
 
     @functools.wraps(draw)
     def drawn(*arguments: Arguments.args, **options: Arguments.kwargs) -> Drawn:
+        if _BLANK.get():
+            return cast(Drawn, Figure())
         with mpl.rc_context(STYLE):
             figure = draw(*arguments, **options)
         if figure is not None:
