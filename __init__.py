@@ -10,7 +10,7 @@ from typing import Any
 
 import lazy_loader
 
-_ROOMS = ("analyses", "corpora_loaders", "engine", "extractors", "probes", "reports")
+_ROOMS = ("analyses", "corpora_loaders", "engine", "extractors", "probes", "reports", "testing")
 
 _load, _, _known = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [name for name in _known if name not in _ROOMS]

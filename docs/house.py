@@ -14,7 +14,7 @@ FLOORS: tuple[tuple[tuple[str, str], ...], ...] = (
     (("probes", "what is trained on maps or texts, with its controls"),),
     (("analyses", "one folder per analysis: options, metric, tables, figures, section"),),
     (("engine", "plans of analyses → passes over the corpus → results"),),
-    (("scripts", "the command line"),),
+    (("scripts", "the command line"), ("testing", "checks for extensions")),
 )
 """The packages of each level, from level 0 up, and what they do."""
 

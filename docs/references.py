@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-ROOMS = ("storage", "corpora_loaders", "reports", "extractors", "probes", "analyses", "engine", "scripts")
+ROOMS = ("storage", "corpora_loaders", "reports", "extractors", "probes", "analyses", "engine", "scripts", "testing")
 
 
 def resolve(app: Any, environment: Any, node: Any, content: Any) -> Any:

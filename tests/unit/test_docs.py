@@ -230,7 +230,7 @@ def test_public_names_are_in_the_reference():
     assert "attentionology.probes.classifiers.Vocabulary" in documented
 
 
-ROOMS = ("corpora_loaders", "extractors", "probes", "analyses", "engine", "reports")
+ROOMS = ("corpora_loaders", "extractors", "probes", "analyses", "engine", "reports", "testing")
 
 
 FRONT = Path(attentionology.__file__).parent

@@ -28,6 +28,7 @@ LEVELS = {
     "analyses": 4,
     "engine": 5,
     "scripts": 6,
+    "testing": 6,
 }
 FACE = ("__init__.py", "__init__.pyi", "__main__.py", "py.typed")
 """The files of the package that are beside the rooms."""
@@ -158,13 +159,16 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(statement):
 
 LAZY = (
     "attentionology",
-    *(f"attentionology.{room}" for room in ("analyses", "corpora_loaders", "engine", "extractors", "reports")),
+    *(
+        f"attentionology.{room}"
+        for room in ("analyses", "corpora_loaders", "engine", "extractors", "reports", "testing")
+    ),
 )
 """The packages whose names are loaded when they are first used."""
 
 PUBLIC = (
     *("attentionology", "attentionology.analyses", "attentionology.corpora_loaders", "attentionology.engine"),
-    *("attentionology.extractors", "attentionology.probes", "attentionology.reports"),
+    *("attentionology.extractors", "attentionology.probes", "attentionology.reports", "attentionology.testing"),
     *("attentionology.corpora_loaders.alignment", "attentionology.corpora_loaders.coreference"),
     *("attentionology.extractors.translation", "attentionology.probes.classifiers"),
 )
