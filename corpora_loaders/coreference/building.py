@@ -109,9 +109,19 @@ def build_document(
     *,
     trees: Sequence[Constituent | None] = (),
 ) -> Document:
-    """Build a document: find heads and types of its mentions, and put them in order; ``trees`` are constituents."""
+    """Build a document: find heads and types of its mentions, and put them in order; ``trees`` are constituents.
+
+    Raises:
+        CorpusError: there are no sentences, or a mention goes beyond their words.
+    """
+    if not sentences:
+        raise CorpusError(f"the document {name!r:.100} has no sentences")
     starts = sentence_starts(tuple(sentences))
     words = [word for sentence in sentences for word in sentence.words]
+    for mark in marked:
+        if wrong := next((span for span in mark.spans if not 0 <= span[0] <= span[1] <= len(words)), None):
+            message = f"a mention of entity {mark.entity!r} has the words {wrong[0] + 1} to {wrong[1]} of {len(words)}"
+            raise CorpusError(message, file=sentences[0].file, line=mark.line)
     tagged = tagging(sentences)
     # Chunks are the last resort, which constituents use where there are none; dependency trees need no other rule.
     find_head: HeadFinder = by_chunk(words, tagged)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from attentionology.analyses.coreference.baselines import agree, sources_of_agreement, traits
-from attentionology.corpora_loaders import Sentence
+from attentionology.corpora_loaders import CorpusError, Sentence
 from attentionology.corpora_loaders.coreference.benchmarks import COLUMNS
+from attentionology.corpora_loaders.coreference.building import Marked, build_document
 from attentionology.corpora_loaders.coreference.document import sentence_starts
 from attentionology.corpora_loaders.coreference.heads import by_chunk, by_constituents, by_tree, head_word, read_parse
 from attentionology.corpora_loaders.coreference.types import Tagging, mention_type, tagging
@@ -343,3 +344,14 @@ def test_in_a_gap_file(tmp_path, first, second, heads):
     assert [document.words[m.head or 0] for m in document.mentions] == [*heads, "he"]
     assert document.words[-9:] == ("(", "*", "*", "*", ")", "before", "he", "left", ".")
     assert all(mention.type == "proper" for mention in document.mentions[:2] if not second.endswith("friend"))
+
+
+@pytest.mark.parametrize("span", [(1, 5), (7, 8), (-1, 1), (2, 1), (10**30, 10**30 + 1)])
+def test_mentions_of_words_that_are_not_there(span):
+    """A reader of a format, also one of another package, may be given such numbers."""
+    sentences = [Sentence("a", ("Ann", "met", "Eve", "."), file="corpus", line=1)]
+    with pytest.raises(CorpusError, match=r"corpus:7: a mention of entity 'e' has the words .* of 4"):
+        build_document("d", sentences, [Marked((span,), "e", 7)])
+    assert build_document("d", sentences, [Marked(((0, 4),), "e", 7), Marked(((4, 4),), "f", 7)]).mentions[0].stop == 4
+    with pytest.raises(CorpusError, match="the document 'd' has no sentences"):
+        build_document("d", [], [])
