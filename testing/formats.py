@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from ..corpora_loaders import CorpusError, CorpusFormat, Sentence, formats, get_format
-from ..corpora_loaders.beginning import beginning_of_file
+from ..corpora_loaders.beginning import Beginning, beginning_of_file
 from ..corpora_loaders.coreference.document import Account
 from ..corpora_loaders.formats import format_of_reader
 from .failing import fail, only_own_errors, quoted
 from .names import HOSTILE, RAW
 
 _ROW_2009 = "1\tIt\t_\t_\tPRON\tPRON\t_\t_\t2\t2\tnsubj\tnsubj\t_\t_\n"
-_OTHERS = {
-    "conllu": "# sent_id = a\n1\tIt\tit\tPRON\tPRP\t_\t2\tnsubj\t_\t_\n2\truns\trun\tVERB\tVBZ\t_\t0\troot\t_\t_\n\n",
-    "conll2012": "#begin document (a); part 000\na\t0\t0\tIt\tPRP\t*\t-\t-\t-\t-\t*\t(0)\n\n#end document\n",
-    "gap": "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n",
-    "JSON Lines": '{"sentences": [["Ann"]], "clusters": []}\n',
-    "XML": '<?xml version="1.0"?>\n<corpus/>\n',
-    "CoNLL-U Plus": "# global.columns = ID FORM HEAD\n1\tIt\t0\n",
-    "SemEval-2010": "#begin document d\n1\tJan\t_\tjan\t_\tN\t_\t_\t2\t_\t_\tsu\t_\t_\t_\t(1)\n",
-    "CoNLL-2009": _ROW_2009,
-}
+_OTHERS = (
+    "# sent_id = a\n1\tIt\tit\tPRON\tPRP\t_\t2\tnsubj\t_\t_\n2\truns\trun\tVERB\tVBZ\t_\t0\troot\t_\t_\n\n",
+    "#begin document (a); part 000\na\t0\t0\tIt\tPRP\t*\t-\t-\t-\t-\t*\t(0)\n\n#end document\n",
+    "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n",
+    '{"sentences": [["Ann"]], "clusters": []}\n',
+    '<?xml version="1.0"?>\n<corpus/>\n',
+    "# global.columns = ID FORM HEAD\n1\tIt\t0\n",
+    "#begin document d\n1\tJan\t_\tjan\t_\tN\t_\t_\t2\t_\t_\tsu\t_\t_\t_\t(1)\n",
+    _ROW_2009,
+)
 """The beginnings of files of other formats."""
 
 _LINES = re.compile(rb"[^\n]*\n?")
@@ -181,18 +181,22 @@ def _read_damaged(read: Reader, path: Path, when: str) -> list[Any] | None:
 def _check_recognized(format: CorpusFormat, path: Path) -> None:  # noqa: A002
     """Check that the format recognizes its files alone, unless it recognizes none because it is chosen by its name."""
     beginning = beginning_of_file(path)
-    is_chosen = not format.recognize(beginning)
-    if is_chosen and format in formats.FORMATS:
+    recognizes = format.recognize(beginning)
+    if not recognizes and format in formats.FORMATS:
         fail("The format does not recognize its example", "Look at what the recognizer asks of a Beginning")
-    others = [known.name for known in formats.FORMATS if known.name != format.name and known.recognize(beginning)]
-    others += [unread.name(beginning) for unread in formats.UNREAD if unread.recognize(beginning)]
-    if others and not is_chosen:
+    if recognizes and (others := _others(format, beginning)):
         fail(f"The format {others[0]} recognizes the example, too", "Let one of the two recognizers ask for more")
-    for name, text in _OTHERS.items():
-        if name != format.name:
-            path.with_name("other").write_text(text, encoding="utf-8")
-            if format.recognize(beginning_of_file(path.with_name("other"))):
-                fail(f"The format recognizes files of the format {name}", "Let its recognizer ask for more")
+    for text in _OTHERS:
+        path.with_name("other").write_text(text, encoding="utf-8")
+        beginning = beginning_of_file(path.with_name("other"))
+        if format.recognize(beginning) and (others := _others(format, beginning)):
+            fail(f"The format recognizes files of the format {others[0]}", "Let its recognizer ask for more")
+
+
+def _others(format: CorpusFormat, beginning: Beginning) -> list[str]:  # noqa: A002
+    """Return the names of the other formats that recognize a file, also of those that are not read."""
+    read = [known.name for known in formats.FORMATS if known.name != format.name and known.recognize(beginning)]
+    return read + [unread.name(beginning) for unread in formats.UNREAD if unread.recognize(beginning)]
 
 
 def _check_documents(format: CorpusFormat, path: Path, content: bytes) -> None:  # noqa: A002

@@ -10,6 +10,7 @@ import re
 import sys
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -35,6 +36,7 @@ from attentionology.probes import batch_from_array
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from attentionology.probes.recipe import Recipe
 from attentionology.scripts.cli import main
+from attentionology.testing import check_format
 from docs.notebooks import cells_of
 from tests import documentation, tiny
 from tests.documentation import REPOSITORY
@@ -106,6 +108,8 @@ def test_format_of_coreference_corpora(load, monkeypatch, model, tmp_path):
     (example,) = documentation.blocks(PAGE, "json")
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text(example + example.replace('"a"', '"b"'), encoding="utf-8")
+    monkeypatch.setattr(formats, "UNREAD", formats.UNREAD[1:])  # in whose place it stands
+    check_format(row, corpus)
     first, second = load_documents(corpus).documents
     assert (first.id, second.id) == ("a", "b")
     assert first.words == ("Ann", "left", ".", "She", "had", "won", ".")
@@ -242,6 +246,16 @@ def test_kind_of_map_of_a_package(package):
     exec(code, {"tiny": tiny.encoder("bert")})  # noqa: S102
     with pytest.raises(AssertionError):
         exec(code.replace("** 2 / total", "/ total"), {"tiny": tiny.encoder("bert")})  # noqa: S102
+
+
+@pytest.mark.slow
+def test_what_the_page_adds_keeps_its_contracts(package, monkeypatch):
+    monkeypatch.chdir(Path(package("maps").__file__).parents[1])
+    (code,) = [text for text in documentation.blocks(GUIDE, "{code-cell} python3") if "check_analysis(" in text]
+    assert {f"check_{what}(" for what in ("analysis", "kind", "format", "probe", "explanation_test")} <= {
+        line[: line.index("(") + 1] for line in code.splitlines() if line.startswith("check_")
+    }
+    exec(code, {"Path": Path})  # noqa: S102
 
 
 def test_format(package, tmp_path):
