@@ -246,7 +246,13 @@ class DependencyFailures(ConfiguredSums):
         if batch.level != "word":
             raise ValueError("dependency failures need word-level maps (level='word')")
         self.check_configuration()
-        names = list(dict.fromkeys(name for sentence in batch.sentences for name in counted_relations(sentence)))
+        with_heads = (
+            name
+            for sentence in batch.sentences
+            for name, head in zip(counted_relations(sentence), sentence.heads, strict=True)
+            if head is not None  # other words are not counted, and the corpus may have their relations nowhere else
+        )
+        names = list(dict.fromkeys(with_heads))
         words = ScoredWords.of(batch.sentences, {name: index for index, name in enumerate(names)})
         if not len(words.number):
             return

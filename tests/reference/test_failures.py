@@ -208,3 +208,13 @@ def test_close_races_between_wrong_words_are_decided_in_float64(corpus, scale):
     rows = picked[picked["relation"] == "all"]
     *_, picks = naive((texts, exact, lengths), "all", rows["direction"].iloc[0], 1, 0)
     assert {row["picked"]: row["count"] for row in rows.to_dict("records") if row["count"]} == dict(picks)
+
+
+def test_words_without_a_head_are_not_counted_whatever_their_relation_is():
+    texts, maps = random_corpus(3, sentences=2)
+    headless = replace(texts[0], id="headless", heads=(None,) * len(texts[0]), relations=("_",) * len(texts[0]))
+    counted, with_headless = (DependencyFailures(RELATIONS, 2, 3) for _ in range(2))
+    counted.update(batch_of(texts, maps))
+    with_headless.update(batch_of([headless, *texts], [maps[0], *maps]))
+    assert counted.total.any()
+    assert all((getattr(counted, name) == getattr(with_headless, name)).all() for name in ("right", "picked", "total"))
