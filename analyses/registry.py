@@ -101,6 +101,8 @@ def lent(kind: type[Analysis[Any, Any]]) -> Iterator[AnalysisRow]:
     location = f"{kind.__module__}:{kind.__qualname__}"
     base: Any = Analysis  # type checkers want a class without abstract methods
     analysis: Analysis[Any, Any] = checked(_PLUGINS.what, kind, base, location)()
+    if analysis.name in _OF_COMMANDS:
+        raise RegistryError(f"the analysis {analysis.name!r} is none of analyze: it has a command of its own")
     registered = find_analysis(analysis.name)
     if registered is None or type(registered) is not kind:
         _LENT[location] = analysis

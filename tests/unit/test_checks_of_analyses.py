@@ -18,6 +18,7 @@ from rich.text import Text
 
 from attentionology import MapOptions
 from attentionology.analyses import Analysis, CountMaps, ExactMetric, Plan, Request
+from attentionology.analyses.probing.analysis import Probing
 from attentionology.analyses.registry import find_analysis, list_analyses
 from attentionology.analyses.shared.merged_facts import merges_by
 from attentionology.corpora_loaders import CorpusError
@@ -359,6 +360,8 @@ def test_classes_that_are_no_analyses():
     for kind, message in ((int, "not a subclass"), (NoName, "a name consists of"), (Analysis, "lacks the methods")):
         with pytest.raises(RegistryError, match=message):
             check_analysis(kind)  # type: ignore[arg-type]
+    with pytest.raises(RegistryError, match="'probe' is none of analyze"):
+        check_analysis(Probing)
     with pytest.raises(RegistryError, match="two analyses are called 'surface'"):
         check_analysis(changed(name="surface"))
 
