@@ -28,11 +28,11 @@ _CLOSE: Any = {"rtol": 1e-3, "atol": 1e-4}
 
 
 def check_explanation_test(test: ExplanationTest, options: ExplanationTestOptions | None = None) -> None:
-    """Check that an explanation test keeps the contract of what it computes text by text (`examine`).
+    """Check that an explanation test keeps the contract of what it computes text by text, its ``examine``.
 
     Its columns are declared, and those that it names exist. The values of a text are the same in batches of any size
     and order and under any id, and again. Texts of one word and words of any characters are read. Shares and
-    probabilities are from 0 to 1. What a test does with other models (`compare`) is not checked.
+    probabilities are from 0 to 1. What a test does with other models, in ``compare``, is not checked.
 
     Args:
         test: the test. It need not be registered.

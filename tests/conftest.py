@@ -35,8 +35,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))
 
 LONGEST = (
-    "test_sentences test_analyze test_report test_stored_runs test_coreference test_results test_older_runs "
-    "test_surface test_matrix test_first_layers test_doctor test_build test_compare test_held_weights "
+    "test_contracts test_sentences test_analyze test_report test_stored_runs test_coreference test_results "
+    "test_older_runs test_surface test_matrix test_first_layers test_doctor test_build test_compare test_held_weights "
     "test_releases test_survey test_probe_reports test_ablation test_predictions test_examples test_transfer "
     "test_maps test_pairs test_distribution test_probe test_show test_tasks test_writing test_moved_corpora "
     "test_encoder test_decoders test_dry_run test_align test_shown"
