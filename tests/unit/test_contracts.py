@@ -19,7 +19,7 @@ from attentionology.analyses import (
 from attentionology.analyses.ablation import columns as ablation
 from attentionology.analyses.clusters import columns as clusters
 from attentionology.analyses.coreference import columns as coreference
-from attentionology.analyses.dependency import columns as dependency
+from attentionology.analyses.dependency import analysis as dependency
 from attentionology.analyses.explanation.registry import registered_tests
 from attentionology.analyses.norms import columns as norms
 from attentionology.analyses.registry import find_analysis
