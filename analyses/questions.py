@@ -44,6 +44,7 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
         name: the name of the question, by which its requests and its answer are stored.
         tables: the tables that it writes, with all of their columns.
         added: columns that it adds to the main table of the analysis, the last one of the first question.
+        needs: the names of questions before it whose answers it uses, or what they have looked up, if they are asked.
         template: the file of its part of the page, a Jinja template. It gets ``shown``, ``svgs`` and what `values`
             returns. Empty if the question has no part of its own.
     """
@@ -51,6 +52,7 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
     name: ClassVar[str]
     tables: ClassVar[tuple[Schema, ...]] = ()
     added: ClassVar[tuple[TableColumn, ...]] = ()
+    needs: ClassVar[tuple[str, ...]] = ()
     template: ClassVar[str | Path] = ""
 
     def requests(self, planning: Planning) -> Iterable[Request]:

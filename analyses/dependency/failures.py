@@ -160,6 +160,7 @@ class Failures(DependencyQuestion):
 
     name = "failures"
     tables = (FAILURES, PICKED)
+    needs = ("best_heads",)
     template = Path(__file__).with_name("failures.html.j2")
 
     def requests(self, planning: Planned) -> Sequence[Request]:

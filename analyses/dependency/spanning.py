@@ -160,6 +160,7 @@ class Trees(DependencyQuestion):
 
     name = "spanning_trees"
     tables = (TREES, TREES_BEST)
+    needs = ("ensembles",)
     template = Path(__file__).with_name("spanning.html.j2")
 
     def requests(self, planning: Planned) -> Sequence[Request]:

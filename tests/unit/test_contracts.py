@@ -20,6 +20,7 @@ from attentionology.analyses.ablation import columns as ablation
 from attentionology.analyses.clusters import columns as clusters
 from attentionology.analyses.coreference import columns as coreference
 from attentionology.analyses.dependency import analysis as dependency
+from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.explanation.registry import registered_tests
 from attentionology.analyses.norms import columns as norms
 from attentionology.analyses.registry import find_analysis
@@ -27,13 +28,22 @@ from attentionology.analyses.surface import columns as surface
 from attentionology.corpora_loaders.coreference.benchmarks import COLUMNS as OF_GAP
 from attentionology.extractors import list_kinds
 from attentionology.probes import list_probes, registered_probes
-from attentionology.testing import check_analysis, check_explanation_test, check_format, check_kind, check_probe
+from attentionology.testing import (
+    check_analysis,
+    check_explanation_test,
+    check_format,
+    check_kind,
+    check_probe,
+    check_question,
+)
 from tests.corpora import sample_blocks
 
 SCHEMAS: dict[str, Any] = {
     module.__name__.split(".")[-2]: module.SCHEMAS
     for module in (ablation, clusters, coreference, dependency, norms, surface)
 }
+LONG = ("rules", "spanning_trees", "failures", "control")
+"""Questions of dependencies that take longer to check."""
 WHOLE = 20
 """As many sentences as the checked corpora have. What reads the first sentences alone depends on their order."""
 
@@ -64,6 +74,20 @@ MORE: list[Any] = [
 def test_analyses(name, options):
     kind: Any = type(find_analysis(name))
     check_analysis(kind, options, schemas=SCHEMAS.get(name, ()))
+
+
+@pytest.mark.parametrize(
+    "name", ["best_heads", "ensembles", *(pytest.param(name, marks=pytest.mark.slow) for name in LONG)]
+)
+def test_questions(name):
+    options = [
+        ControlOptions(control="random-init"),
+        FailureOptions(failures=("best",)),
+        EnsembleOptions(ensembles=2),
+        DependencyOptions(spanning_trees=True),
+    ]
+    (question,) = [type(each) for each in Dependency.questions if each.name == name]
+    check_question(question, Dependency, options)
 
 
 @pytest.mark.parametrize("name", [*list_kinds(), "rollout:norm"])
