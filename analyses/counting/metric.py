@@ -105,7 +105,13 @@ class Metric:
             since: the package that declares the state and its first version with it, as in ``"attentionology 0.4"``.
                 Runs that an earlier version counted can still be read: for them, `was_counted` is False, and the
                 attribute cannot be read. None if every version has the state.
+
+        Raises:
+            ValueError: there is no such rule.
         """
+        if not callable(dist_reduce_fx) and dist_reduce_fx not in _RULES:
+            rules = ", ".join(_RULES)
+            raise ValueError(f"the state {name!r} has the unknown rule {dist_reduce_fx!r}; choose one of {rules}")
         self._defaults[name] = default
         self._reductions[name] = dist_reduce_fx
         if since is not None:

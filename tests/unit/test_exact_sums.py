@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attentionology.analyses.counting.exact_sums import LIMIT, SCALE, ExactMetric, ExactSumError, added, fixed, floating
+from attentionology.analyses.counting.metric import Metric
 
 values = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40)
 
@@ -133,3 +134,8 @@ def test_what_compute_returns_may_be_a_frozen_dataclass():
         assert metric.compute() == Sum(9.0)
         metric.update(torch.tensor([[7.0]], dtype=torch.float64))
         assert metric.compute() == Sum(16.0)
+
+
+def test_a_rule_that_no_state_can_have_is_refused():
+    with pytest.raises(ValueError, match="the state 'total' has the unknown rule 'mean'; choose one of sum, min, max"):
+        Metric().add_state("total", torch.tensor(0), "mean")  # type: ignore[arg-type]

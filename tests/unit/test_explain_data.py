@@ -21,7 +21,7 @@ from attentionology.analyses.explanation.options import TextOptions
 from attentionology.analyses.explanation.record import _warnings as warnings_of_run
 from attentionology.analyses.explanation.record import notes, phrases
 from attentionology.analyses.explanation.run_options import ClassifierOptions, ExplainOptions, Loaded
-from attentionology.analyses.explanation.sources import load_saved
+from attentionology.analyses.explanation.sources import Classifiers, load_saved
 from attentionology.analyses.explanation.texts import ExplainTexts, SkippedText, class_numbers, read_texts, words_of
 from attentionology.analyses.shared.input_options import OptionalModelOptions
 from attentionology.corpora_loaders import CorpusError, LabeledTexts, Sentence
@@ -392,3 +392,15 @@ def test_pairs_of_few_texts_are_warned_of() -> None:
     assert ExplanationTests().warnings(results) == [
         "There are only 21 tested texts, so the intervals are not reliable."
     ]
+
+
+def test_the_strength_is_that_of_the_tested_regularizer_alone():
+    """Classifiers with other regularizers, which the test ``regularizers`` compares, have their default strengths."""
+    classifiers = Classifiers.__new__(Classifiers)
+    classifiers.options = ClassifierOptions(regularizer="tying", strength=0.25)
+    classifiers.kind, classifiers.classes, classifiers.vectors = AttentionClassifier, ("a", "b"), None
+    classifiers.vocabulary = Vocabulary.of([["a", "fine", "film"]], min_count=1, vectors=None)
+    tested, other, none = (classifiers.make(0, regularizer=name).config for name in ("base", "conicity", None))
+    assert (tested["regularizer"], tested["strength"]) == ("tying", 0.25)
+    assert other["strength"] == AttentionClassifier(regularizer="conicity").config["strength"] != 0.25
+    assert none["regularizer"] is None
