@@ -182,6 +182,10 @@ def test_the_record_of_a_merged_run_has_those_of_all_runs(folder, small, other, 
     for name, seconds in run.record["seconds"].items():
         assert seconds == pytest.approx(sum(record["seconds"].get(name, 0) for record in records), abs=1e-9)
     assert "count parts" in run.record["seconds"]
+    of_all = [record["corpus"] for record in records]
+    assert run.record["corpus"].keys() == of_all[0].keys()
+    for name in ("sentences", "words"):
+        assert run.record["corpus"]["counts"][name] == sum(corpus["counts"][name] for corpus in of_all)
     assert again.record["merged"][0]["merged"] == run.record["merged"]
 
 

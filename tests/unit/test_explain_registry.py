@@ -19,7 +19,7 @@ from attentionology.analyses.explanation import registry
 from attentionology.analyses.explanation.batch import Rows, TextBatch
 from attentionology.analyses.explanation.contract import SHARE, Column, Drawing, ExplanationTest, Findings, Question
 from attentionology.analyses.explanation.options import ENTRY_POINTS, TESTS, ExplanationTestOptions
-from attentionology.analyses.explanation.registry import check_tests, registered_tests
+from attentionology.analyses.explanation.registry import attending_to, check_tests, in_items, registered_tests
 from attentionology.scripts.cli import main
 from attentionology.storage import plugins
 from attentionology.storage.plugins import RegistryError
@@ -236,3 +236,12 @@ def test_python_gives_what_the_command_gives(texts: Path, tmp_path: Path) -> Non
 def test_calls_that_cannot_be(given: dict[str, Any], message: str) -> None:
     with pytest.raises(attentionology.OptionError, match=message):
         attentionology.explain(**given)
+
+
+def test_texts_name_the_items_that_attention_goes_to_and_tags_stay():
+    text = 'Words <b class="word">word</b> by word <i title="words">swords</i> of all words'
+    assert in_items(text) == text
+    with attending_to("sentence"):
+        expected = 'Sentences <b class="word">sentence</b> by sentence <i title="words">swords</i> of all sentences'
+        assert in_items(text) == expected
+    assert in_items(text) == text
