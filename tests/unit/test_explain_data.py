@@ -399,7 +399,7 @@ def test_the_strength_is_that_of_the_tested_regularizer_alone():
     classifiers = Classifiers.__new__(Classifiers)
     classifiers.options = ClassifierOptions(regularizer="tying", strength=0.25)
     classifiers.kind, classifiers.classes, classifiers.vectors = AttentionClassifier, ("a", "b"), None
-    classifiers.vocabulary = Vocabulary.of([["a", "fine", "film"]], min_count=1, vectors=None)
+    classifiers.vocabulary = Vocabulary.of([("a", "fine", "film")], min_count=1, vectors=None)
     tested, other, none = (classifiers.make(0, regularizer=name).config for name in ("base", "conicity", None))
     assert (tested["regularizer"], tested["strength"]) == ("tying", 0.25)
     assert other["strength"] == AttentionClassifier(regularizer="conicity").config["strength"] != 0.25
