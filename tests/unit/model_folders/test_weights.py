@@ -116,7 +116,10 @@ def test_what_would_be_read_otherwise_is_refused(folder, prepare: Change, says: 
 def test_weights_that_are_complex_are_refused(folder):
     """Only their real parts would be read, with a warning of PyTorch that nobody sees."""
     name = "encoder.layer.0.attention.self.query.weight"
-    change_weights(folder, lambda weights: weights.update({name: weights[name] * (1 + 1j)}))
+    try:
+        change_weights(folder, lambda weights: weights.update({name: weights[name] * (1 + 1j)}))
+    except KeyError:
+        pytest.skip("this version of safetensors stores no complex numbers")
     with pytest.raises(ModelError, match=rf"'{name}' is stored as C64, complex numbers"):
         Encoder.from_pretrained(folder)
 
