@@ -200,9 +200,7 @@ class AnalysisOfQuestions(Analysis[Facts, Results], Generic[Facts, Results, Plan
             context={key: value for each, answer in asked for key, value in each.values(answer, results).items()},
             shown=[table for question, answer in asked for table in question.show(answer, results)],
             tables={name: table for each, answer in asked for name, table in each.frames(answer, results).items()},
-            figures={
-                name: drawn for each, found in asked for name, drawn in each.draw(found, results, of_figures).items()
-            },
+            figures=figures,
         )
 
     def explored(
