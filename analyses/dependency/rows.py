@@ -378,16 +378,3 @@ def asked_phrases(asked: Asked, groups_of_words: Sequence[str]) -> tuple[str, ..
     phrases += [f"groups of relations: {'; '.join(groups)}"] if groups else []
     phrases += [f"not in the corpus: {', '.join(absent)}"] if absent else []
     return tuple(phrases)
-
-
-def _gold(metric: DependencyAccuracy) -> tuple[str, ...]:
-    """Say what was left out of enhanced dependencies."""
-    if metric.trees == "basic":
-        return ()
-    roots, empty_nodes, words = metric.left_out.tolist()
-    return (
-        "gold: the enhanced dependencies, of which one has to be found for each relation of a word; left out: "
-        f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes, and hence {words:,} words that have "
-        "no other head",
-        "rules that know parts of speech are counted for basic trees only",
-    )
