@@ -128,7 +128,7 @@ def _check_own(asked: Question[Any, Any, Any, Any], run: Run, found: Tables) -> 
         table.latex()
     columns = asked.columns(results.answers[asked.name])
     added = {name for column in asked.added for name in column.names.split()}
-    if added != set() if columns is None else set(map(str, columns)) - added:
+    if set(map(str, () if columns is None else columns)) != added:
         fail("The columns for the main table are not those of `added`", "Declare each of them, and give its data")
 
 
