@@ -12,7 +12,7 @@ from ...reports.columns import Schema, TableColumn
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ..contract import Request
-from ..counting.best_head import RANDOM_WEIGHTS, control_table
+from ..counting.best_head import RANDOM_WEIGHTS, control_columns, control_table
 from ..shared.explored import share
 from .rows import CONTROL as NAME
 from .rows import DependencyQuestion, DependencyResults, Planned, Words, claimed
@@ -58,8 +58,7 @@ class Control(DependencyQuestion):
 
     def columns(self, answer: tuple[pd.DataFrame, ...]) -> pd.DataFrame:
         """Return the mean and the largest accuracy of the best heads of the copies."""
-        by_row = pd.concat(answer).groupby("relation", sort=False)["accuracy"]
-        return pd.DataFrame(by_row.agg(control_accuracy="mean", control_accuracy_max="max"))
+        return control_columns(answer, ("relation",))
 
     def frames(self, answer: tuple[pd.DataFrame, ...], results: DependencyResults) -> Mapping[str, pd.DataFrame]:
         """Return the best heads of all copies as one table."""
