@@ -38,9 +38,11 @@ from .engine.survey import survey as survey
 from .extractors import Encoder as Encoder
 from .extractors import ModelError as ModelError
 from .extractors import extract as extract
+from .extractors import extract_states as extract_states
 from .extractors import list_kinds as list_kinds
 from .extractors import register_kind as register_kind
 from .extractors import store_maps as store_maps
+from .extractors import store_states as store_states
 from .probes import list_probes as list_probes
 from .probes import load_probe as load_probe
 

@@ -64,6 +64,12 @@ from .replaceable.attention_model import WordsWithQuery as WordsWithQuery
 from .replaceable.attention_model import drop as drop
 from .replaceable.attention_model import probabilities as probabilities
 from .replaceable.transformer_attention import TransformerAttention as TransformerAttention
+from .states.extraction import extract_states as extract_states
+from .states.state_batch import Pooling as Pooling
+from .states.state_batch import StateBatch as StateBatch
+from .states.state_batch import StateMaker as StateMaker
+from .states.store import store_states as store_states
+from .states.stored import StoredStates as StoredStates
 from .tokens.pieces import Segment as Segment
 from .tokens.token_classes import TOKEN_CLASSES as TOKEN_CLASSES
 from .tokens.token_classes import is_punctuation as is_punctuation

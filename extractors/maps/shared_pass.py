@@ -34,7 +34,8 @@ class SharedBatch:
         encoder: the model.
         sentences: the sentences, in batch order.
         pieces: the pieces of each sentence, some of which may be masked.
-        hidden_states: whether the forward pass keeps hidden states, because some maker needs them.
+        hidden_states: whether the forward pass keeps hidden states and reads weights, because some maker needs them.
+        states: whether it keeps hidden states, because some maker needs them without weights.
         losses: the losses whose gradients some maker needs.
 
     Example:
@@ -49,6 +50,7 @@ class SharedBatch:
     sentences: tuple[Sentence, ...]
     pieces: list[Pieces]
     hidden_states: bool = False
+    states: bool = False
     losses: tuple[TextLoss, ...] = ()
 
     def __len__(self) -> int:
@@ -60,7 +62,8 @@ class SharedBatch:
     @functools.cached_property
     def forward(self) -> Forward:
         """The forward pass, which is made when it is first read and then kept."""
-        return self.encoder.forward(self.pieces, hidden_states=self.hidden_states, losses=self.losses)
+        kept = {"hidden_states": self.hidden_states, "states": self.states}
+        return self.encoder.forward(self.pieces, **kept, losses=self.losses)
 
 
 @runtime_checkable
@@ -96,6 +99,7 @@ def shared_batches(
     sentences: Iterable[Sentence],
     *,
     hidden_states: bool = False,
+    states: bool = False,
     losses: tuple[TextLoss, ...] = (),
     mask_rate: float = 0.0,
     seed: int = 0,
@@ -109,7 +113,8 @@ def shared_batches(
     Args:
         encoder: the model.
         sentences: read lazily, one window at a time.
-        hidden_states: whether forward passes keep hidden states.
+        hidden_states: whether forward passes keep hidden states and read the layers' weights.
+        states: whether they keep hidden states, of any architecture.
         losses: the losses whose gradients with respect to attention are computed.
         mask_rate: the probability that a piece of a word is replaced by the mask token. The generator depends on the
             sentence's id and the seed alone.
@@ -135,7 +140,7 @@ def shared_batches(
         if mask_rate:
             aligned = zip(batch, pieces, strict=True)
             pieces = [mask_pieces(encoder, p, mask_rate, f"{seed} {s.id}")[0] for s, p in aligned]
-        yield SharedBatch(encoder, batch, pieces, hidden_states, losses)
+        yield SharedBatch(encoder, batch, pieces, hidden_states, states, losses)
 
 
 def kept_for(makers: Iterable[Any]) -> dict[str, Any]:
@@ -144,6 +149,7 @@ def kept_for(makers: Iterable[Any]) -> dict[str, Any]:
     losses = [getattr(maker, "gradient_of", None) for maker in makers]  # makers of other packages need not have it
     return {
         "hidden_states": any(maker.reads_weights for maker in makers),
+        "states": any(getattr(maker, "reads_states", False) for maker in makers),
         "losses": tuple(dict.fromkeys(loss for loss in losses if loss is not None)),
     }
 

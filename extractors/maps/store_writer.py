@@ -8,8 +8,6 @@ again.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,20 +21,18 @@ from torch import Tensor
 from ...corpora_loaders import Sentence
 from ...reports.progress import progress_bar, showing
 from ...storage.cache_log import CacheLog
-from ...storage.characters import file_name
-from ...storage.durable import StorageError, delete, free_space, locked, size, sweep, write_durably
+from ...storage.durable import delete, locked
 from ...storage.paths import check_kept_folder
 from ...storage.sealed import DamagedError, check, read_json, write_json
 from ...storage.tensors import write_tensors
 from ..errors import ExtractionError
 from ..layers import FFBias
 from ..model.encoder import Encoder
-from ..model.loaded_model import described_model
-from ..tokens.pieces import Segment
 from .batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
 from .extraction import extract
 from .map_batch import MapBatch
 from .map_maker import Merge, Normalize
+from .store_folder import check_space, described_inputs, open_store, store_name
 from .store_reader import MapLocation, StoredMaps
 
 StoreType = Literal["float32", "float16"]
@@ -101,14 +97,7 @@ def store_maps(
     name, made_of = _store_key(encoder, sentences, {**options, "dtype": dtype})
     check_kept_folder(folder)
     folder = Path(folder) / name  # as it was given, which is how results name it
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"{folder}: the folder cannot be made: {error.strerror or error}") from error
-    sweep(folder)
-    description = folder / "made_of.json"  # for people; no program reads it
-    if not description.exists():
-        write_durably(description, (json.dumps(made_of, indent=2, ensure_ascii=False) + "\n").encode())
+    open_store(folder, made_of)
     log = CacheLog() if cache_log is None else cache_log
     with ExitStack() as stack:
         if advance is None:
@@ -245,12 +234,7 @@ class _Store:
         # A map has two special tokens besides the words; pieces are not known yet.
         cells = sum((n + 2) ** 2 for n in lengths if all(n <= limit for limit in limits))
         needed = cells * shape[0] * shape[1] * torch.finfo(self.dtype).bits // 8
-        free = free_space(self.folder)
-        if needed > free:
-            raise ExtractionError(
-                f"the word maps need {size(needed)}, and {size(free)} are free in {self.folder.parent}; "
-                "choose another cache, or float16"
-            )
+        check_space(self.folder, needed, "the word maps need")
 
 
 def _shard_name(part: int, shard: int) -> str:
@@ -277,20 +261,5 @@ def _store_key(
     encoder: Encoder, sentences: Sequence[Sentence], options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
     """Return the name of a store of maps with some options, and a description of all that it is made of."""
-    hash_of_words = hashlib.sha256()
-    for sentence in sentences:
-        hash_of_words.update(json.dumps(sentence.words, ensure_ascii=False).encode())
-        if isinstance(sentence, Segment):
-            hash_of_words.update(json.dumps([sentence.pieces.ids, sentence.pieces.segment_ids]).encode())
-    made_of = {
-        "format": _FORMAT,
-        "window": WINDOW,
-        **described_model(encoder),
-        "sentences": len(sentences),
-        "words": hash_of_words.hexdigest(),
-        **options,
-    }
-    description = json.dumps(made_of, sort_keys=True, default=str)
-    digest = hashlib.sha256(description.encode()).hexdigest()[:16]
-    model, kind = (file_name(name, 100) for name in (encoder.name.rsplit("/", 1)[-1], options["kind"]))
-    return f"{model}-{kind}-{digest}", json.loads(description)
+    format_of_files = {"format": _FORMAT, "window": WINDOW}
+    return store_name(encoder, options["kind"], {**format_of_files, **described_inputs(encoder, sentences), **options})

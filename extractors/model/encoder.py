@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,33 +15,30 @@ from torch import Tensor
 
 from ...corpora_loaders import Sentence
 from ..errors import ModelError, cause
-from ..layers import TextLoss, read_weights
-from ..layers.gradients import attention_gradients, keeping_graph
+from ..layers import ARCHITECTURES, TextLoss, read_weights
 from ..layers.verification import Recorder, verify_model
 from ..layers.weights import layer_modules
 from ..tokens.pieces import Pieces, Unalignable, align
 from ..tokens.token_classes import PieceForms, token_classes
 from ..tokens.tokenizer import prepare_tokenizer
-from . import forward_pass
+from .attention_passes import AttentionPasses
 from .conditions import (
     attend_fully,
     batching_of,
-    check_full_attention,
     check_readable,
     check_vocabulary,
     has_sinks,
-    hidden_states_of,
     longest_input,
     switch_to_eager,
 )
 from .files import LoadedFiles
-from .float64_copy import InFloat64, float32_view
-from .forward_pass import Forward, InTurns, ModelLayers, attention_only, layers_of, model_inputs
-from .loaded_model import LoadedModel, random_copy
+from .float64_copy import float32_view
+from .forward_pass import Forward, ModelLayers, attention_only
+from .loaded_model import keep_outside, random_copy
 from .loading import begin_with, load_pretrained, quiet
 
 
-class Encoder(LoadedModel):
+class Encoder(AttentionPasses):
     """A model and its tokenizer, ready to give attention for sentences.
 
     The model is put into evaluation mode. It is not copied. Attention comes from the eager
@@ -138,6 +136,7 @@ class Encoder(LoadedModel):
         batch: Sequence[Pieces],
         *,
         hidden_states: bool = False,
+        states: bool = False,
         first_layers: int | None = None,
         whole: bool = False,
         losses: Sequence[TextLoss] = (),
@@ -147,52 +146,38 @@ class Encoder(LoadedModel):
         Args:
             batch: the pieces of each sentence.
             hidden_states: whether to keep hidden states, too, and read the layers' weights.
+            states: whether to keep hidden states without the layers' weights, which any architecture can give. They
+                are then there at once, and the last one is as the model gives it, even if layers are computed in turns.
             first_layers: the number of layers whose attention is needed; None for all. There may be more in the result.
             whole: whether the pass is made at once even if the attention of all layers takes gigabytes. Otherwise
                 layers of decoders are then computed in turns when they are read, see
-                `attentionology.extractors.model.forward_pass.InTurns`, and hidden states are there only after that.
+                `attentionology.extractors.model.turns.InTurns`, and hidden states are there only after that.
             losses: those whose gradients with respect to attention are needed. They are computed with the whole pass.
 
         Raises:
             ModelError: a layer gives no attention matrix; with ``hidden_states``, for the same reasons as `layers`; a
                 gradient cannot be computed or fails its check.
         """
-        if losses:
-            return self._with_gradients(batch, losses, hidden_states=hidden_states)
-        ids, mask = self.pad(batch)
         layers = self.layers if hidden_states else None
+        keeps = hidden_states or states
+        (ids, mask), segment_ids = self.pad(batch), self.segment_ids(batch)
+        if losses:
+            return self._with_gradients(ids, mask, segment_ids, losses, layers, keeps=keeps)
         if not whole and (turns := self._in_turns(ids, mask, first_layers)) is not None:
-            return Forward(turns, mask, turns.hidden if hidden_states else None, layers)
+            # What follows the last layer, such as a final norm, is not computed in turns. A pass that keeps no
+            # attention fits into memory.
+            hidden = self._states(ids, mask) if states else turns.hidden if hidden_states else None
+            return Forward(turns, mask, hidden, layers)
         # Hidden states need the whole model. Without them, only what attention depends on is computed.
-        with nullcontext() if hidden_states else attention_only(self.model, first_layers) as n_layers:
-            attentions, hidden = self._run(ids, mask, self.segment_ids(batch), n_layers, hidden_states=hidden_states)
+        with nullcontext() if keeps else attention_only(self.model, first_layers) as n_layers:
+            attentions, hidden = self._run(ids, mask, segment_ids, n_layers, hidden_states=keeps)
         return Forward(list(attentions), mask, hidden, layers)
 
-    def _with_gradients(self, batch: Sequence[Pieces], losses: Sequence[TextLoss], *, hidden_states: bool) -> Forward:
-        """Return what `forward` does of a pass that keeps its graph, with the gradients of losses."""
-        layers = self.layers if hidden_states else None
-        with keeping_graph(self.model) as read:
-            ids, mask = self.pad(batch)
-            attentions, states = self._run(ids, mask, self.segment_ids(batch), hidden_states=True, graph=True)
-            values = {loss: loss((states or ())[-1], mask) for loss in losses}
-            gradients = attention_gradients(values, attentions, mask, read.inputs, self.label)
-        hidden = tuple(state.detach() for state in states or ()) if hidden_states else None
-        return Forward([alpha.detach() for alpha in attentions], mask, hidden, layers, gradients)
-
-    def _in_turns(
-        self, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"], first_layers: int | None
-    ) -> InTurns | None:
-        """Return a decoder's attention, computed a few layers at a time; None if that is not needed or not possible."""
-        n_layers = first_layers or self.n_layers
-        bytes_of_layer = self.n_heads * ids.numel() * ids.shape[1] * self.dtype.itemsize
-        layers_per_turn = max(1, forward_pass.MOST // bytes_of_layer)
-        # Between the layers of other models, there may be more than the output of one and the input of the next.
-        if layers_per_turn >= n_layers or not self.causal or self.family in forward_pass.TAKES_APART:
-            return None
-        modules = layers_of(self.model)
-        if not modules:
-            return None
-        return InTurns(lambda n: self._run(ids, mask, None, n)[0], modules, n_layers, layers_per_turn)
+    @functools.cached_property
+    def width(self) -> int:
+        """The number of dimensions of the state that the embedding block gives for a piece."""
+        ids, mask = self._pieces_of("a")
+        return int(self._states(ids, mask)[0].shape[-1])
 
     @property
     def layers(self) -> ModelLayers:
@@ -247,9 +232,25 @@ class Encoder(LoadedModel):
         drawn as the architecture initializes it. The embedding tables are all `torch.nn.Embedding` modules (words,
         positions, segments); the layer norm after them is reset like the rest.
         """
+        return self._control(random_copy(self.held, seed, self.dtype), f"random-init seed {seed}")
+
+    def random_layers(self, seed: int) -> Encoder:
+        """Make a copy with random weights in its layers alone: the control of probes of hidden states.
+
+        Unlike `random_init`, it keeps all that is around the layers, so that its layer 0 is that of the model, bit by
+        bit, and whatever is read better from a later layer of the model is due to what the layers have learned.
+
+        Raises:
+            ModelError: the architecture has no row of names, so that its layers are unknown.
+        """
         random = random_copy(self.held, seed, self.dtype)
-        control = Encoder(random.to(self.device), self.tokenizer, f"{self.name} random-init seed {seed}")
-        control.batching = self.batching  # so that both read the same batches
+        keep_outside(random, self.held, layer_modules(random) if self.family in ARCHITECTURES else [], self.label)
+        return self._control(random, f"random-layers seed {seed}")
+
+    def _control(self, model: Any, name: str) -> Encoder:
+        """Return a copy with random weights, which reads the same batches."""
+        control = Encoder(model.to(self.device), self.tokenizer, f"{self.name} {name}")
+        control.batching = self.batching
         return control
 
     def _with_model(self, twin: Any) -> Encoder:
@@ -274,24 +275,3 @@ class Encoder(LoadedModel):
         """Return for each input of a padded batch the attention of its layers, without the padding."""
         attentions = self.forward(batch).attentions
         return [[alpha[row, :, : len(p), : len(p)] for alpha in attentions] for row, p in enumerate(batch)]
-
-    def _run(
-        self,
-        ids: Int[Tensor, "batch n"],
-        mask: Bool[Tensor, "batch n"],
-        segment_ids: Int[Tensor, "batch n"] | None = None,
-        n_layers: int | None = None,
-        *,
-        hidden_states: bool = False,
-        graph: bool = False,
-    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
-        """Return the attention of all layers, of which there must be ``n_layers``, and all hidden states on request.
-
-        With ``graph``, both are in the graph that `keeping_graph` begins.
-        """
-        in_float64 = InFloat64(self.model) if self.dtype == torch.float64 else nullcontext()
-        with torch.inference_mode(not graph), self._reading(f"an input of {ids.shape[1]} pieces"), in_float64:
-            output = self.model(**model_inputs(ids, mask, segment_ids), output_hidden_states=hidden_states)
-        attentions = tuple(getattr(output, "attentions", None) or ())
-        check_full_attention(self.model, attentions, tuple(ids.shape), self.label, n_layers)
-        return attentions, hidden_states_of(output, self.label) if hidden_states else None

@@ -186,6 +186,18 @@ def random_copy(model: Any, seed: int, dtype: torch.dtype) -> Any:
     return random
 
 
+def keep_outside(random: Any, trained: Any, layers: Sequence[nn.Module], label: str) -> None:
+    """Give a copy with random weights all parameters and buffers that a model has outside its layers."""
+    if not layers:
+        raise ModelError(f"{label}: its architecture has no row of names, so its layers cannot be told from the rest")
+    inside = {id(tensor) for layer in layers for tensor in (*layer.parameters(), *layer.buffers())}
+    values = dict(trained.named_parameters()) | dict(trained.named_buffers())
+    with torch.no_grad():
+        for name, tensor in (*random.named_parameters(), *random.named_buffers()):
+            if id(tensor) not in inside:
+                tensor.copy_(values[name])
+
+
 def described_model(model: LoadedModel) -> dict[str, Any]:
     """Return what a model is recognized by, wherever it is stored: configuration, digests of weights and tokenizer."""
     tokenizer = model.tokenizer

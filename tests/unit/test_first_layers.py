@@ -18,9 +18,9 @@ from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Architecture, MapBatch, MapMaker, extract, extract_many, get_kind
 from attentionology.extractors.layers import ARCHITECTURES
 from attentionology.extractors.layers.attention_weights import find_modules
-from attentionology.extractors.model import forward_pass
+from attentionology.extractors.model import turns
 from attentionology.extractors.model.float64_copy import InFloat64
-from attentionology.extractors.model.forward_pass import InTurns
+from attentionology.extractors.model.turns import InTurns
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 
@@ -142,7 +142,7 @@ def test_maps_in_turns_are_the_same_bits(family, together, monkeypatch):
     whole = next(extract_many(encoder, THREE, makers, batch_cells=2**16))
     exact = [batch.exact([0, 2], 2) for batch in whole]
     n = max(len(pieces) for pieces in encoder.align(THREE) if isinstance(pieces, Pieces))
-    monkeypatch.setattr(forward_pass, "MOST", together * 4 * encoder.n_heads * len(THREE) * n**2)
+    monkeypatch.setattr(turns, "MOST", together * 4 * encoder.n_heads * len(THREE) * n**2)
     pieces = [each for each in encoder.align(THREE) if isinstance(each, Pieces)]
     forward = encoder.forward(pieces)
     assert isinstance(forward.attentions, InTurns)

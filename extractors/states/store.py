@@ -1,0 +1,222 @@
+"""Hidden states on disk, so that probes of one layer read nothing else, and the model runs once.
+
+Each layer of a corpus has a folder of its own, whose name is a digest of everything that its states depend on, and in
+it one file for each part of the sentences. A file holds the states of all words of its part in one tensor, and says in
+its header where each sentence begins and which sentences could not be read. A file is written whole or not at all, and
+all files are checked by their seals before they are used, so an interrupted run loses only the part in its hands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...corpora_loaders import Sentence
+from ...reports.progress import progress_bar, showing
+from ...storage.cache_log import CacheLog
+from ...storage.durable import locked
+from ...storage.nearest import check_choice
+from ...storage.paths import check_kept_folder
+from ...storage.sealed import digest_in
+from ...storage.tensors import read_tensors, write_tensors
+from ..errors import ExtractionError
+from ..maps.batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
+from ..maps.store_folder import check_space, described_inputs, open_store, store_name
+from ..maps.store_writer import StoreType
+from ..model.encoder import Encoder
+from .extraction import extract_states
+from .state_batch import Pooling, StateBatch, chosen_layers
+from .stored import StatePlace, StoredStates, file_of_part
+
+_FORMAT = 1
+_TYPES = {"float32": torch.float32, "float16": torch.float16}
+_PART_BYTES = 2**29
+"""About how many bytes of states are in memory at a time, while a part is made of all layers."""
+_USUAL_WORDS = 25  # of a sentence, for that
+
+
+def store_states(
+    encoder: Encoder,
+    sentences: Sequence[Sentence],
+    folder: str | Path,
+    *,
+    layers: Sequence[int] | None = None,
+    pooling: Pooling = "mean",
+    dtype: StoreType = "float32",
+    batch_cells: int = DEFAULT_BATCH_CELLS,
+    max_length: int | None = None,
+    advance: Callable[[int], object] | None = None,
+    cache_log: CacheLog | None = None,
+    progress: bool | None = None,
+) -> StoredStates:
+    """Store the hidden states of the words of sentences in a folder, and make those that are not in it yet.
+
+    Args:
+        encoder, sentences, layers, pooling, batch_cells, max_length: see `extract_states`. Only the layers that are
+            asked for are stored; others may be added later by the same call.
+        folder: the folder of all stores, in which each layer gets a folder of its own.
+        dtype: ``"float16"`` takes half the space and keeps three digits.
+        advance: is called with the number of sentences that were done since the last call, in place of a bar.
+        cache_log: notes which files were damaged. They are thrown away and made again.
+        progress: whether to show progress bars. Default: in an interactive session and in a notebook.
+
+    Raises:
+        ValueError: for the same reasons as `extract_states`, or ``dtype`` is unknown.
+        ExtractionError: the disk is too small, a state is too large for float16, or no sentence could be read.
+        StorageError: the folder or a file in it cannot be written, read or deleted.
+        ModelError: for the same reasons as `extract_states`.
+
+    Example:
+        >>> from attentionology import Sentence, load_encoder, store_states
+        >>> sentences = [Sentence.from_text("Cats sleep."), Sentence.from_text("The old dog barks.")]
+        >>> store_states(load_encoder("demo"), sentences, "states", layers=[2])
+        StoredStates(layers 2, 2 sentences, 384 dimensions)
+        >>> store_states(load_encoder("demo"), sentences, "states", layers=[2]).made  # the model does not run again
+        0
+    """
+    check_choice("dtype", dtype, StoreType)
+    check_kept_folder(folder)
+    wanted = chosen_layers(encoder, layers, encoder.n_layers + 1)
+    size_of_part = part_size(encoder)
+    inputs = {"format": _FORMAT, "part": size_of_part, **described_inputs(encoder, sentences)}
+    options = {"pooling": pooling, "max_length": max_length}
+    folders: dict[int, Path] = {}
+    for layer in wanted:
+        name, made_of = store_name(encoder, f"states-{layer}", {**inputs, **options, "dtype": dtype, "layer": layer})
+        folders[layer] = Path(folder) / name  # as it was given, which is how results name it
+        open_store(folders[layer], made_of)
+    log = CacheLog() if cache_log is None else cache_log
+    with ExitStack() as stack:
+        if advance is None:
+            stack.enter_context(showing(progress))
+            advance = stack.enter_context(progress_bar("states", len(sentences)))
+        for path in folders.values():  # in the order of layers, so that two processes never wait for each other
+            stack.enter_context(locked(path, wait=True))
+        store = _Store(encoder, sentences, folders, size_of_part, {**options, "batch_cells": batch_cells}, dtype)
+        missing = {part: store.missing(part, log) for part in range(-(-len(sentences) // size_of_part))}
+        store.check_space(missing)
+        for part, layers_of_part in missing.items():
+            if layers_of_part:
+                store.make(part, layers_of_part, advance)
+            else:
+                advance(len(store.of_part(part)))
+    return store.states(
+        made=sum(len(store.of_part(part)) for part, layers_of_part in missing.items() if layers_of_part)
+    )
+
+
+def part_size(encoder: Encoder) -> int:
+    """Return how many sentences a part has: 1,024, or fewer of a model whose states are large."""
+    # The layers that are asked for must not matter, because the same files serve other calls.
+    bytes_of_word = (encoder.n_layers + 1) * encoder.width * 4
+    size = WINDOW
+    while size > 32 and size * _USUAL_WORDS * bytes_of_word > _PART_BYTES:
+        size //= 2
+    return size
+
+
+@dataclass(frozen=True)
+class _Store:
+    """What the parts of a store are made of, and where."""
+
+    encoder: Encoder
+    sentences: Sequence[Sentence]
+    folders: Mapping[int, Path]
+    size: int  # of a part, in sentences
+    options: dict[str, Any]  # the arguments of `extract_states`
+    dtype: StoreType
+    digests: dict[Path, str] = field(default_factory=dict)
+    facts: dict[int, dict[str, Any]] = field(default_factory=dict)  # of each part, which all of its layers share
+
+    def of_part(self, part: int) -> Sequence[Sentence]:
+        """Return the sentences of a part, given by its number from 0."""
+        return self.sentences[part * self.size : (part + 1) * self.size]
+
+    def missing(self, part: int, log: CacheLog) -> tuple[int, ...]:
+        """Return the layers whose file of a part has to be made; the files of the others are checked."""
+        absent = []
+        for layer, folder in self.folders.items():
+            path = folder / file_of_part(part)
+            read = log.read(path, read_tensors)
+            if read is None:
+                absent.append(layer)
+                continue
+            self.facts[part] = read[1]
+            self.digests[path] = digest_in(path)
+        return tuple(absent)
+
+    def make(self, part: int, layers: Sequence[int], advance: Callable[[int], object]) -> None:
+        """Make the files of a part for some layers."""
+        sentences = self.of_part(part)
+        indices: dict[int, list[int]] = {}  # of a sentence in the corpus, by its id; the same may occur twice
+        for index, sentence in enumerate(sentences, start=part * self.size):
+            indices.setdefault(id(sentence), []).append(index)
+        log = ExtractionLog()
+        states: dict[int, Tensor] = {}  # layers × words × dim of each sentence, by its index
+        for batch in extract_states(self.encoder, sentences, layers=layers, log=log, progress=False, **self.options):
+            for sentence, unpadded in self._unpadded(batch):
+                states[indices[id(sentence)].pop()] = unpadded
+            advance(len(batch))
+        advance(len(log.skipped))
+        order = sorted(states)
+        facts = {
+            "sentences": order,
+            "lengths": [states[index].shape[1] for index in order],
+            "words": log.words,
+            "unknown_words": log.unknown_words,
+            "substituted_words": log.substituted_words,
+            "skipped": [(indices[id(skipped.sentence)].pop(), skipped.reason) for skipped in log.skipped],
+        }
+        for row, layer in enumerate(layers):
+            stacked = [states[index][row] for index in order]
+            rows = torch.cat(stacked) if stacked else torch.empty(0, self.encoder.width, dtype=_TYPES[self.dtype])
+            path = self.folders[layer] / file_of_part(part)
+            self.digests[path] = write_tensors(path, {"states": rows}, facts)
+        self.facts[part] = facts
+
+    def check_space(self, missing: Mapping[int, Sequence[int]]) -> None:
+        """Raise `ExtractionError` unless the states of what is missing fit on the disk."""
+        bytes_of_word = self.encoder.width * torch.finfo(_TYPES[self.dtype]).bits // 8
+        words = sum(len(layers) * sum(map(len, self.of_part(part))) for part, layers in missing.items())
+        if words:
+            check_space(next(iter(self.folders.values())), words * bytes_of_word, "the hidden states need")
+
+    def states(self, *, made: int) -> StoredStates:
+        """Return the states of all parts, given how many sentences the model had to read."""
+        log, places, indices = ExtractionLog(), list[StatePlace](), list[int]()
+        for part, facts in sorted(self.facts.items()):
+            start = 0
+            for index, length in zip(facts["sentences"], facts["lengths"], strict=True):
+                indices.append(index)
+                places.append(StatePlace(part, start, start + length))
+                start += length
+            skipped = [Skipped(self.sentences[index], reason) for index, reason in facts["skipped"]]
+            counts = {name: facts[name] for name in ("words", "unknown_words", "substituted_words")}
+            log.add(ExtractionLog(read=len(facts["sentences"]), **counts, skipped=skipped))
+        if not places:
+            raise ExtractionError(f"none of the {len(self.sentences)} sentences could be read: {log.reasons()}")
+        return StoredStates(
+            folders=self.folders,
+            sentences=tuple(self.sentences[index] for index in indices),
+            layers=tuple(self.folders),
+            dim=self.encoder.width,
+            pooling=self.options["pooling"],
+            made=made,
+            log=log,
+            _places=tuple(places),
+            _digests=self.digests,
+        )
+
+    def _unpadded(self, batch: StateBatch) -> Iterator[tuple[Sentence, Tensor]]:
+        """Yield each sentence of a batch with its states, in the type of the store."""
+        for sentence, states, length in zip(batch.sentences, batch.states, batch.lengths.tolist(), strict=True):
+            stored = states[:, :length].to("cpu", _TYPES[self.dtype], copy=True)
+            if not stored.isfinite().all():  # decoders have a few dimensions with very large values
+                raise ExtractionError(f"sentence {sentence.id!r}: a state is too large for float16; use float32")
+            yield sentence, stored
