@@ -10,6 +10,14 @@ from .registry import ProbeRegistryError, list_probes, make_probe, register_prob
 from .saved_probe import load_probe
 from .scorers import Scorer
 from .splits import control_task
+from .states.annotation import control_labels, control_trees, labels, tree_depths, tree_distances
+from .states.arcs import ArcAttentionProbe, ArcProbe
+from .states.depth import DepthProbe
+from .states.distance import DistanceProbe
+from .states.examples import StateExamples, StateModule
+from .states.label import LabelProbe, RelationProbe
+from .states.probe import StateProbe
+from .states.training import StateRecipe
 from .syntax_probes import AttentionProbe, AttentionWordsProbe, WordProbe, WordsDistancesProbe
 from .training import TrainingError
 from .weights import ArcWeights, added_up, arc_weights
@@ -17,21 +25,31 @@ from .weights import ArcWeights, added_up, arc_weights
 __all__ = [
     "PAPER",
     "TUNED",
+    "ArcAttentionProbe",
+    "ArcProbe",
     "ArcWeights",
     "AttentionProbe",
     "AttentionWordsProbe",
     "Checkpoint",
     "Decoding",
     "DecodingError",
+    "DepthProbe",
+    "DistanceProbe",
     "FixedOffset",
     "HeadPredictor",
+    "LabelProbe",
     "Probe",
     "ProbeRegistryError",
     "ProbedSentence",
     "Recipe",
     "RelationOffset",
+    "RelationProbe",
     "Scorer",
     "SingleHead",
+    "StateExamples",
+    "StateModule",
+    "StateProbe",
+    "StateRecipe",
     "TrainingError",
     "TrainingState",
     "WordProbe",
@@ -39,10 +57,13 @@ __all__ = [
     "added_up",
     "arc_weights",
     "batch_from_array",
+    "control_labels",
     "control_task",
+    "control_trees",
     "count_heads",
     "decode",
     "gold_heads",
+    "labels",
     "list_probes",
     "load_probe",
     "make_probe",
@@ -50,6 +71,8 @@ __all__ = [
     "register_probe",
     "registered_probes",
     "scored",
+    "tree_depths",
+    "tree_distances",
     "uas",
     "unregister_probe",
 ]

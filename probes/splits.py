@@ -49,7 +49,7 @@ def _with_dev(
 ) -> Split:
     """Return a split with the positions of its tested sentences; dev sentences are held out of training if need be."""
     if dev is None and hold_out:
-        hashes = [_hash(name, seed) for name in _units(train.sentences, 2 * _HELD_OUT)]
+        hashes = [stable_hash(name, seed) for name in _units(train.sentences, 2 * _HELD_OUT)]
         held_out = [position for position, hashed in enumerate(hashes) if hashed % _HELD_OUT == 0]
         if len(held_out) in (0, len(train)):  # then one document or sentence is held out
             least = min(hashes)
@@ -83,7 +83,7 @@ def _units(sentences: Sequence[Sentence], fewest: int) -> list[str]:
     return [sentence.id for sentence in sentences]
 
 
-def _hash(name: str, seed: int) -> int:
+def stable_hash(name: str, seed: int) -> int:
     """Return a number that depends on a name and a seed alone, the same in every process."""
     digest = hashlib.blake2b(name.encode(), digest_size=8, key=seed.to_bytes(8, "little")).digest()
     return int.from_bytes(digest, "little")
@@ -115,7 +115,7 @@ def control_task(sentences: Iterable[Sentence], seed: int = 0) -> list[Sentence]
         heads: list[int | None] = []
         for number, (word, head) in enumerate(zip(sentence.words, sentence.heads, strict=True), start=1):
             behaviors = (number, 1, len(sentence))  # the word itself, the first and the last one
-            heads.append(None if head is None else behaviors[_hash(word.lower(), seed) % len(behaviors)])
+            heads.append(None if head is None else behaviors[stable_hash(word.lower(), seed) % len(behaviors)])
         copy = replace(sentence, heads=())
         # `Sentence` refuses a word that is its own head, as many are here.
         object.__setattr__(copy, "heads", tuple(heads))

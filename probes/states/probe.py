@@ -1,0 +1,234 @@
+"""The base class of probes of hidden states, which have the methods of scikit-learn's estimators."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import torch
+from numpy import ndarray
+from torch import Generator, Tensor
+
+from ...corpora_loaders import Sentence
+from ...extractors import MapBatch, StateBatch
+from ...extractors.threads import one_thread
+from ..checkpoint import Checkpoint
+from ..training import Report, TrainingError
+from .examples import Gold, Reading, Standardized, StateExamples, StateModule
+from .training import StateRecipe, train
+from .tree_scores import Fraction, StateScore
+
+
+class StateProbe(ABC):
+    """Base class of the probes of hidden states of one layer.
+
+    A subclass says what it learns and how it is scored. Constructors only store their arguments, `fit` learns, and the
+    names of what was learned end in an underscore, as in scikit-learn.
+
+    Args:
+        rank: the number of dimensions that states are projected to, if the probe projects them.
+        recipe: how to train the probe; None for the one that the literature uses for it.
+        random_state: seed of the initial weights and of the order of sentences.
+
+    Attributes:
+        name: the name of the probe in tables and options.
+        meaning: what the probe is, as a phrase for the report.
+        usual: the recipe of the literature.
+        metrics: its scores, by the first of which layers are chosen.
+        reads_maps: whether it reads word maps beside the states.
+        module_: the trained module.
+        history_: one row per epoch, see `attentionology.probes.StateRecipe`.
+        dim_: the number of dimensions of the states that it was trained on.
+        heads_: the number of heads of all layers in the maps that it was trained on; 0 if it reads none.
+
+    Example:
+        A probe that finds the length of words in one number of each state:
+
+        >>> import torch
+        >>> from attentionology import load_encoder, load_treebank, store_states
+        >>> from attentionology.probes import StateModule, StateProbe, StateRecipe
+        >>> class LengthModule(StateModule):
+        ...     def __init__(self, dim):
+        ...         super().__init__()
+        ...         self.weight = torch.nn.Parameter(torch.zeros(dim))
+        ...
+        ...     def forward(self, examples):
+        ...         return examples.states @ self.weight
+        >>> class LengthProbe(StateProbe):
+        ...     name, metrics = "length", ()
+        ...
+        ...     def gold(self, sentence):
+        ...         return [len(word) for word in sentence.words]
+        ...
+        ...     def control(self, training, seed):
+        ...         return lambda sentence: [sum(map(ord, word)) % 7 for word in sentence.words]
+        ...
+        ...     def make_module(self, dim):
+        ...         return LengthModule(dim)
+        ...
+        ...     def losses(self, predicted, examples):
+        ...         known = torch.nn.utils.rnn.pad_sequence([torch.tensor(g) for g in examples.gold], batch_first=True)
+        ...         return ((predicted - known)[examples.words] ** 2).sum()
+        ...
+        ...     def outcome(self, predicted, gold, sentence):
+        ...         return {}
+        >>> sentences = load_treebank("sample").sentences[:10]
+        >>> states = store_states(load_encoder("demo"), sentences, "cache", layers=[0]).layer(0)
+        >>> probe = LengthProbe(recipe=StateRecipe(epochs=2)).fit(states)
+        >>> probe.history_[1]["loss"] < probe.history_[0]["loss"]
+        True
+    """
+
+    name: ClassVar[str]
+    meaning: ClassVar[str] = ""
+    usual: ClassVar[StateRecipe] = StateRecipe()
+    metrics: ClassVar[tuple[StateScore, ...]]
+    reads_maps: ClassVar[bool] = False
+
+    module_: StateModule
+    history_: list[dict[str, Any]]
+    dim_: int
+    heads_: int = 0
+
+    def __init__(self, *, rank: int = 64, recipe: StateRecipe | None = None, random_state: int = 0) -> None:
+        self.rank, self.recipe, self.random_state = rank, recipe, random_state
+
+    @abstractmethod
+    def gold(self, sentence: Sentence) -> Gold:
+        """Return what the annotation says of each word."""
+
+    @abstractmethod
+    def control(self, training: Sequence[Sentence], seed: int) -> Callable[[Sentence], Gold]:
+        """Return what is learned in place of `gold` in the control task, which depends on the words alone."""
+
+    @abstractmethod
+    def make_module(self, dim: int) -> StateModule:
+        """Make a module with initial weights, which must depend on `random_state` alone.
+
+        Args:
+            dim: the number of dimensions of the states.
+        """
+
+    @abstractmethod
+    def losses(self, predicted: Tensor, examples: StateExamples) -> Tensor:
+        """Return the sum over sentences of the loss of what the module predicts."""
+
+    @abstractmethod
+    def outcome(self, predicted: ndarray, gold: Gold, sentence: Sentence) -> dict[str, Fraction]:
+        """Return what a sentence adds to each of the `metrics`."""
+
+    def prepare(self, gold: Sequence[Gold]) -> None:
+        """Take from the annotation of all training sentences what the module needs, such as classes.
+
+        Raises:
+            TrainingError: there is nothing to learn.
+        """
+        if all(value is None for known in gold for value in known):
+            raise TrainingError(f"no word has what the probe {self.name!r} learns")
+
+    def cut(self, predicted: Tensor, words: int) -> ndarray:
+        """Return what is predicted of one sentence, without the padding of its batch."""
+        return predicted[tuple(slice(words) for _ in predicted.shape)].numpy()
+
+    def fit(
+        self,
+        states: Sequence[StateBatch],
+        dev: Sequence[StateBatch] | None = None,
+        *,
+        maps: Sequence[MapBatch] = (),
+        dev_maps: Sequence[MapBatch] = (),
+        gold: Callable[[Sentence], Gold] | None = None,
+        report: Report = lambda _: None,
+        checkpoint: Checkpoint | None = None,
+    ) -> Self:
+        """Train on the states of one layer and the annotation of their sentences.
+
+        Args:
+            states: sentences one by one, such as `attentionology.extractors.StoredStates` of one layer.
+            dev: sentences to end the training by.
+            maps, dev_maps: word maps of the same sentences in the same order, if the probe reads maps.
+            gold: what is learned in place of `gold`, such as a control task.
+            report: called with the state of the training after every epoch.
+            checkpoint: the file to continue from if it is there, which is also kept up to date.
+
+        Raises:
+            ValueError: a batch has several sentences or layers, or there are not as many maps as sentences.
+            TrainingError: there is nothing to learn from, or the loss is no longer finite.
+        """
+        read_gold = gold or self.gold
+        training = Reading(states, maps if self.reads_maps else (), read_gold)
+        stopping = Reading(dev or (), dev_maps if self.reads_maps else (), read_gold)
+        if not len(training):
+            raise TrainingError("there is no sentence to learn from")
+        self.prepare(training.gold)
+        dim, heads = training.dim, training.heads
+        if self.reads_maps and not heads:
+            raise ValueError(f"the probe {self.name!r} reads word maps; give maps of the same sentences (store_maps)")
+        self.heads_ = heads
+        module = self.make_module(dim)
+        if isinstance(module, Standardized):
+            module.standardize(training)
+        learner = _Learner(self, module, training, stopping)
+        recipe = self.recipe or self.usual
+        history = train(learner, recipe, seed=self.random_state, report=report, checkpoint=checkpoint)
+        # These are set at last, so that a training that fails leaves the probe as it was.
+        self.module_, self.history_, self.dim_ = module, history, dim
+        return self
+
+    def predict(self, states: Sequence[StateBatch], maps: Sequence[MapBatch] = ()) -> list[ndarray]:
+        """Return what the probe predicts, sentence by sentence."""
+        return [predicted for predicted, _, _ in self._predicted(Reading(states, maps, lambda _: ()))]
+
+    def outcomes(
+        self,
+        states: Sequence[StateBatch],
+        maps: Sequence[MapBatch] = (),
+        gold: Callable[[Sentence], Gold] | None = None,
+    ) -> list[dict[str, Fraction]]:
+        """Return what each sentence adds to the scores; ``gold`` is as in `fit`."""
+        reading = Reading(states, maps if self.reads_maps else (), gold or self.gold)
+        return [self.outcome(predicted, known, sentence) for predicted, known, sentence in self._predicted(reading)]
+
+    def generator(self) -> Generator:
+        """Return a new random number generator for the initial weights, with the seed `random_state`."""
+        return Generator().manual_seed(self.random_state)
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of parameters that were learned."""
+        return sum(parameter.numel() for parameter in self.module_.parameters())
+
+    def _predicted(self, reading: Reading) -> Iterator[tuple[ndarray, Gold, Sentence]]:
+        """Yield what is predicted of each sentence, what is known of it, and the sentence."""
+        if len(reading) and reading.dim != self.dim_:
+            raise ValueError(f"trained on states of {self.dim_} dimensions, these have {reading.dim}")
+        for examples in reading.in_order():
+            with torch.inference_mode(), one_thread():
+                together = self.module_(examples)
+            for predicted, known, sentence in zip(together, examples.gold, examples.sentences, strict=True):
+                yield self.cut(predicted, len(sentence)), known, sentence
+
+
+@dataclass(frozen=True)
+class _Learner:
+    """What `train` needs of a probe."""
+
+    probe: StateProbe
+    module: StateModule
+    training: Reading
+    stopping: Reading
+
+    def __len__(self) -> int:
+        return len(self.training)
+
+    def loss(self, sentences: Sequence[int]) -> Tensor:
+        """Return the sum of the losses of some training sentences."""
+        examples = self.training.together(sentences)
+        return self.probe.losses(self.module(examples), examples)
+
+    def dev_losses(self) -> Iterator[tuple[float, int]]:
+        """Yield the sum of the losses of some dev sentences, and their number."""
+        for examples in self.stopping.in_order():
+            yield float(self.probe.losses(self.module(examples), examples)), len(examples.sentences)
