@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..reports.columns import Schema, TableColumn
     from ..reports.explorer.contribution import Contribution
+    from ..reports.finding import Finding
     from ..reports.page import Section
     from ..reports.table import ShownTable
 
@@ -93,42 +94,27 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
         """Return what the part of the page needs beside the tables."""
         return {}
 
+    def findings(self, answer: Answer, results: Any) -> Sequence[Finding]:
+        """Return what was found, for the top of a page that has no explorer."""
+        return ()
+
     def explore(self, answer: Answer, counts: Counts, results: Any, kind: str) -> Contribution | None:
         """Return what the question adds to the explorer, such as findings, for a kind of map."""
         return None
 
 
-class AnalysisOfQuestions(Analysis[Facts, Results], Generic[Facts, Results, Planning, Looking, Counts]):
-    """The base class of analyses that ask several questions of what they read.
+class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts]):
+    """The base class of analyses whose results are the answers of questions, however they are planned.
 
     Attributes:
         questions: the questions, in the order in which their answers are made and shown. The first one is always asked.
-
-    The facts have a field ``requests``: the names of the requests of each question that has any.
     """
 
     questions: ClassVar[Sequence[Question[Any, Any, Any, Any]]]
 
     @abstractmethod
-    def planning(self, options: OptionSet, setting: Setting) -> Planning:
-        """Check the options, and return what the questions plan with."""
-
-    @abstractmethod
-    def facts(self, planning: Planning, requests: Mapping[str, tuple[str, ...]]) -> Facts:
-        """Return what the results need of the plan."""
-
-    @abstractmethod
     def counts(self, options: OptionSet, counted: Counted[Facts]) -> Counts:
         """Return what the questions answer from."""
-
-    def looking(
-        self, options: OptionSet, plan: Plan[Facts], counts: Counts, read: Reader
-    ) -> tuple[str, Looking] | None:
-        """Return what the questions look up with, and a name for the texts that are read; None if nothing is looked up.
-
-        Merged runs have read different texts, so that each has looked up a part, of which nothing is shown.
-        """
-        return None
 
     @abstractmethod
     def results_of(self, counts: Counts, answers: Mapping[str, Any]) -> Results:
@@ -149,24 +135,6 @@ class AnalysisOfQuestions(Analysis[Facts, Results], Generic[Facts, Results, Plan
         added = (column for question in reversed(cls.questions) for column in question.added)
         others = (schema for question in cls.questions[1:] for schema in question.tables)
         return (*before, replace(main, columns=(*main.columns, *added)), *others)
-
-    def plan(self, options: OptionSet, setting: Setting) -> Plan[Facts]:
-        """Plan the requests of all questions."""
-        planning = self.planning(options, setting)
-        by_question = {question.name: tuple(question.requests(planning)) for question in self.questions}
-        names = {
-            name: tuple(request.name for request in requests) for name, requests in by_question.items() if requests
-        }
-        return Plan(tuple(chain.from_iterable(by_question.values())), self.facts(planning, names))
-
-    def follow_up(self, options: OptionSet, plan: Plan[Facts], counted: Counted[Facts], read: Reader) -> Any:
-        """Return what the questions look up, by question and by the texts that were read."""
-        looking = self.looking(options, plan, self.counts(options, counted), read)
-        if looking is None:
-            return None
-        key, with_texts = looking
-        looked = {question.name: question.look(with_texts) for question in self.questions}
-        return {name: {key: value} for name, value in looked.items() if value is not None}
 
     def results(self, options: OptionSet, counted: Counted[Facts], needed: Mapping[str, Any], looked: Any) -> Results:
         """Let each question find its answer."""
@@ -201,15 +169,59 @@ class AnalysisOfQuestions(Analysis[Facts, Results], Generic[Facts, Results, Plan
             shown=[table for question, answer in asked for table in question.show(answer, results)],
             tables={name: table for each, answer in asked for name, table in each.frames(answer, results).items()},
             figures=figures,
+            findings=[finding for each, answer in asked for finding in each.findings(answer, results)],
         )
 
     def explored(
         self, options: OptionSet, counted: Counted[Facts], results: Results, kind: str | None
     ) -> Contribution | None:
-        """Put together what the questions add to the explorer."""
+        """Put together what the questions add to the explorer; None if they add nothing."""
         from ..reports.explorer.contribution import together
 
         counts = self.counts(options, counted)
-        return together(
-            question.explore(answer, counts, results, kind or "") for question, answer in self.asked(results)
-        )
+        added = [question.explore(answer, counts, results, kind or "") for question, answer in self.asked(results)]
+        return together(added) if any(added) else None
+
+
+class AnalysisOfQuestions(
+    AnalysisOfAnswers[Facts, Results, Counts], Generic[Facts, Results, Planning, Looking, Counts]
+):
+    """The base class of analyses that ask several questions of what they read.
+
+    The facts have a field ``requests``: the names of the requests of each question that has any.
+    """
+
+    @abstractmethod
+    def planning(self, options: OptionSet, setting: Setting) -> Planning:
+        """Check the options, and return what the questions plan with."""
+
+    @abstractmethod
+    def facts(self, planning: Planning, requests: Mapping[str, tuple[str, ...]]) -> Facts:
+        """Return what the results need of the plan."""
+
+    def looking(
+        self, options: OptionSet, plan: Plan[Facts], counts: Counts, read: Reader
+    ) -> tuple[str, Looking] | None:
+        """Return what the questions look up with, and a name for the texts that are read; None if nothing is looked up.
+
+        Merged runs have read different texts, so that each has looked up a part, of which nothing is shown.
+        """
+        return None
+
+    def plan(self, options: OptionSet, setting: Setting) -> Plan[Facts]:
+        """Plan the requests of all questions."""
+        planning = self.planning(options, setting)
+        by_question = {question.name: tuple(question.requests(planning)) for question in self.questions}
+        names = {
+            name: tuple(request.name for request in requests) for name, requests in by_question.items() if requests
+        }
+        return Plan(tuple(chain.from_iterable(by_question.values())), self.facts(planning, names))
+
+    def follow_up(self, options: OptionSet, plan: Plan[Facts], counted: Counted[Facts], read: Reader) -> Any:
+        """Return what the questions look up, by question and by the texts that were read."""
+        looking = self.looking(options, plan, self.counts(options, counted), read)
+        if looking is None:
+            return None
+        key, with_texts = looking
+        looked = {question.name: question.look(with_texts) for question in self.questions}
+        return {name: {key: value} for name, value in looked.items() if value is not None}
