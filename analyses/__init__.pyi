@@ -58,7 +58,7 @@ from .probing.options import ProbedMapOptions as ProbedMapOptions
 from .probing.options import ProbeOptions as ProbeOptions
 from .probing.options import ProbeTrainingOptions as ProbeTrainingOptions
 from .probing.options import TreebankOptions as TreebankOptions
-from .probing.report import ProbeResults as ProbeResults
+from .probing.rows import ProbeResults as ProbeResults
 from .shared.input_options import ExampleOptions as ExampleOptions
 from .shared.input_options import LimitOptions as LimitOptions
 from .shared.input_options import OptionalModelOptions as OptionalModelOptions

@@ -103,6 +103,23 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
         return None
 
 
+class AnswerAttributes:
+    """A part of results, by which the answer of each question is an attribute of its name.
+
+    Attributes:
+        answers: the answers of the questions that the run has asked, by name.
+    """
+
+    answers: Mapping[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the answer of a question that the run has asked."""
+        answers = self.__dict__.get("answers", {})
+        if name not in answers:
+            raise AttributeError(f"the results have no {name!r}; the run has asked {', '.join(answers)}")
+        return answers[name]
+
+
 class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts]):
     """The base class of analyses whose results are the answers of questions, however they are planned.
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..analyses.contract import Counted, OptionGroup, OptionSet, Titles
 from ..analyses.option_groups import groups_of, names_in
-from ..analyses.probing.analysis import NAME, ProbeFacts, Probing, RightWords, counted_probes
+from ..analyses.probing.analysis import Probing
 from ..analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
-from ..analyses.probing.methods import RANDOM
 from ..analyses.probing.options import ProbeOptions, Role, TreebankOptions
-from ..analyses.probing.record import describe
-from ..analyses.probing.report import ProbeResults, methods_table
+from ..analyses.probing.record import counted_probes, describe
+from ..analyses.probing.rows import NAME, ProbeFacts, ProbeResults, RightWords
 from ..analyses.probing.run_options import ProbingOptions
+from ..analyses.probing.scores import methods_table
 from ..analyses.probing.training import train_probes
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.cache_folder import cache_folder
@@ -88,10 +88,7 @@ class ProbingRun(Run):
         return methods_table(self.results).terminal(width)
 
     def __repr__(self) -> str:
-        history = self.results.history
-        methods = dict.fromkeys(history["method"][history["task"] == "dependencies"])
-        probes = [method for method in methods if not method.endswith(RANDOM)]
-        return f"ProbingRun({', '.join(probes)} of {self.titles.figure or 'a model'})"
+        return f"ProbingRun({', '.join(self.results.probes)} of {self.titles.figure or 'a model'})"
 
     def _repr_html_(self) -> str:
         return f"<p>{in_html(repr(self))}</p>{self.results._repr_html_()}"

@@ -8,7 +8,7 @@ from .probed_sentence import ProbedSentence, batch_from_array, gold_heads, probe
 from .recipe import PAPER, TUNED, Recipe
 from .registry import ProbeRegistryError, list_probes, make_probe, register_probe, registered_probes, unregister_probe
 from .saved_probe import load_probe
-from .scorers import Scorer
+from .scorers import HeadScorer, Scorer
 from .splits import control_task
 from .states.annotation import control_labels, control_trees, labels, tree_depths, tree_distances
 from .states.arcs import ArcAttentionProbe, ArcProbe
@@ -37,6 +37,7 @@ __all__ = [
     "DistanceProbe",
     "FixedOffset",
     "HeadPredictor",
+    "HeadScorer",
     "LabelProbe",
     "Probe",
     "ProbeRegistryError",

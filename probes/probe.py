@@ -42,6 +42,8 @@ class Probe(HeadPredictor):
     Attributes:
         name: the name of the probe in tables and options.
         meaning: what the probe is, as a phrase for the report.
+        beside: the simpler methods of the table that the probe is compared with, besides itself on random weights.
+        color: its color in figures, one of those named in ``reports/palette.json``.
         reads_attention: whether the probe looks at the attention maps; only then is it also trained on copies of the
             model with random weights.
         reads_words: whether the constructor takes word vectors as its first argument, see `WordProbe`.
@@ -81,6 +83,8 @@ class Probe(HeadPredictor):
 
     name: ClassVar[str]
     meaning: ClassVar[str] = ""
+    beside: ClassVar[tuple[str, ...]] = ("attention",)
+    color: ClassVar[str] = "black"
     reads_attention: ClassVar[bool] = True
     reads_words: ClassVar[bool] = False
 

@@ -80,7 +80,21 @@ class Scorer(nn.Module):
         raise NotImplementedError
 
 
-class AttentionScorer(Scorer):
+class HeadScorer(Scorer):
+    """Base class of the scorers that give every attention head a weight, of which reports show the largest.
+
+    Example:
+        >>> from attentionology.probes import AttentionProbe, HeadScorer
+        >>> isinstance(AttentionProbe().make_scorer((6, 12)), HeadScorer)
+        True
+    """
+
+    def weights(self, example: ProbedSentence, candidate: Int[Tensor, " words"]) -> Float[Tensor, "words features"]:
+        """Return the weight of every head in both directions for each word and one candidate word of it (0-based)."""
+        raise NotImplementedError
+
+
+class AttentionScorer(HeadScorer):
     """Σ_k w_k A^k[i, c] + u_k A^k[c, i] (Clark et al. 2019, §5, attention-only)."""
 
     # weight: w (`dep->head`) and u (`head->dep`), shape (2, n_maps).
@@ -138,7 +152,7 @@ def _softmax_loss(scores: ndarray, gold: Gold) -> tuple[ndarray, float]:
     return gradient, loss
 
 
-class AttentionWordsScorer(Scorer):
+class AttentionWordsScorer(HeadScorer):
     """`AttentionScorer` with weights that depend on the two words: W (v_i ⊕ v_c) + b in place of w and u (§5)."""
 
     # ROOT and words without a vector have zeros for v.

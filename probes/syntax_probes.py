@@ -35,6 +35,8 @@ class AttentionProbe(Probe):
 
     name = "attention"
     meaning = "one learned weight per attention head and direction"
+    beside = ("best offset", "best single head")
+    color = "blue"
 
     @property
     def coef_(self) -> Float[ndarray, "2 layers heads"]:
@@ -92,6 +94,8 @@ class AttentionWordsProbe(WordProbe):
 
     name = "attention+words"
     meaning = "weights of the heads that depend on the vectors of the two words"
+    beside = ("attention", "words+distances")
+    color = "orange"
 
     def make_scorer(self, shape: tuple[int, int]) -> Scorer:
         """Return a scorer whose weights depend on the words."""
@@ -122,6 +126,8 @@ class WordsDistancesProbe(WordProbe):
 
     name = "words+distances"
     meaning = "a network that sees the vectors and the distance of two words, and no attention"
+    beside = ()
+    color = "purple"
     reads_attention = False
 
     def __init__(

@@ -12,9 +12,9 @@ from numpy import ndarray
 
 from ..extractors import MapBatch
 from ..extractors.threads import one_thread
+from .probe import Probe
 from .probed_sentence import gold_heads, probed_sentences, scored
-from .scorers import AttentionScorer, AttentionWordsScorer
-from .syntax_probes import AttentionProbe, AttentionWordsProbe
+from .scorers import HeadScorer
 
 
 class ArcWeights(NamedTuple):
@@ -62,17 +62,18 @@ def added_up(parts: Iterable[dict[str, ArcWeights]]) -> dict[str, ArcWeights]:
 
 @torch.inference_mode()
 @one_thread()
-def arc_weights(probe: AttentionProbe | AttentionWordsProbe, batches: Iterable[MapBatch]) -> dict[str, ArcWeights]:
+def arc_weights(probe: Probe, batches: Iterable[MapBatch]) -> dict[str, ArcWeights]:
     """Return the weights of the heads by relation, summed over the arcs between words that a score counts.
 
     Punctuation does not count, and roots have no head word.
 
     Args:
-        probe: a probe that was fitted.
+        probe: a probe that was fitted, whose scorer gives every head a weight.
         batches: word maps with the heads of their sentences.
 
     Raises:
         ValueError: the maps are of another kind or shape than those that the probe was trained on.
+        TypeError: the probe has no weights of heads.
 
     Example:
         >>> import numpy as np
@@ -86,7 +87,8 @@ def arc_weights(probe: AttentionProbe | AttentionWordsProbe, batches: Iterable[M
         (True, True)
     """
     scorer = probe.scorer_
-    assert isinstance(scorer, AttentionScorer | AttentionWordsScorer)  # noqa: S101 what these two probes train
+    if not isinstance(scorer, HeadScorer):
+        raise TypeError(f"the probe {probe.name!r} has no weights of heads")
     shape = (2, *probe.shape_)
     sums: dict[str, ArcWeights] = {}
     for example in probed_sentences(map(probe.check_maps, batches)):

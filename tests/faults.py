@@ -404,13 +404,13 @@ _SHOWN = (  # faults in what people see
         f"{_NORMS}test_correlations_with_frequency",
     ),
     Fault(
-        "analyses/probing/columns.py",
+        "analyses/probing/scores.py",
         'TableColumn("uas_noroot", "share"',
         'TableColumn("uas_all", "share"',
         f"{_PROBES}test_page_says_what_the_tables_say",
     ),
     Fault(
-        "analyses/probing/findings.py",
+        "analyses/probing/scores.py",
         'bool(row["low"] > 0)',
         'bool(row["high"] > 0)',
         f"{_PROBES}test_a_probe_is_clearly_better_only_with_the_whole_interval",

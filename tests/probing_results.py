@@ -2,26 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from attentionology.analyses.contract import Titles
-from attentionology.analyses.probing.attachment import Attempt, Task, attachment
-from attentionology.analyses.probing.head_weights import head_weights
-from attentionology.analyses.probing.report import ProbeResults, probe_section
+from attentionology.analyses.contract import Counted, OptionSet, Titles
+from attentionology.analyses.probing.analysis import Probing
+from attentionology.analyses.probing.contrasts import contrast_table
+from attentionology.analyses.probing.head_weights import HeadWeights, head_weights
+from attentionology.analyses.probing.rows import (
+    NAME,
+    Attempt,
+    ProbeFacts,
+    ProbeResults,
+    RightWords,
+    Task,
+    Tested,
+    Tried,
+)
+from attentionology.analyses.shared.options import CountOptions
+from attentionology.corpora_loaders import Sentence
+from attentionology.corpora_loaders.tree import counted_relations
+from attentionology.reports.explorer.contribution import Contribution
 from attentionology.reports.page import Section, write_report
 from tests.maps import random_corpus
 from tests.unit.test_reports import RUN
 
 SENTENCES, _ = random_corpus(0)
 WORDS = sum(map(len, SENTENCES))
+RIGHT = np.ones(WORDS, dtype=bool)
 ATTENTION = ("attention", "attention+words")
-PUBLISHED = {"right-branching": 26, "attention": 61}
+PUBLISHED = {"right-branching": 26, "words+distances": 58, "attention": 61, "attention+words": 77}
+
+
+def counted(
+    sentences: Sequence[Any], attempts: Sequence[Attempt], *, replicates: int = 1000, seed: int = 0, **facts: Any
+) -> Counted[ProbeFacts]:
+    """What a run has stored that tested these attempts."""
+    names = [counted_relations(each) if isinstance(each, Sentence) else each.relations for each in sentences]
+    table = {
+        "id": [sentence.id for sentence in sentences],
+        "heads": [list(sentence.heads) for sentence in sentences],
+        "relations": list(map(list, names)),
+    }
+    of_run = ProbeFacts(
+        **{
+            "model": "tiny",
+            "probes": (),
+            "tried": tuple(Tried(one.method, one.task, one.decoding, one.run) for one in attempts),
+            "replicates": replicates,
+            "seed": seed,
+            "training_sentences": (),
+            "alone": (),
+            "alone_of": 0,
+            "sentences": pd.DataFrame(table),
+            "arcs": pd.DataFrame(columns=["probe", "run"]),
+            "history": pd.DataFrame(),
+            "phrases": (),
+            "notes": (),
+            **facts,
+        }
+    )
+    right_words = RightWords(len(attempts))
+    right_words.update(attempts)
+    return Counted(of_run, {NAME: right_words}, {})
+
+
+def probed(given: Counted[ProbeFacts], min_count: int = 50) -> ProbeResults:
+    """The results of what a run has stored."""
+    return Probing().results(OptionSet([CountOptions(min_count=min_count)]), given, {}, None)
+
+
+def answered(found: ProbeResults, **answers: Any) -> ProbeResults:
+    """The same results with other answers; None for a question that was not asked."""
+    together: Mapping[str, Any] = {**found.answers, **answers}
+    return replace(found, answers={name: answer for name, answer in together.items() if answer is not None})
+
+
+def weights_of(found: ProbeResults) -> dict[str, HeadWeights]:
+    """The weights of the heads in each probe; none if no probe has any."""
+    return dict(found.answers.get("head_weights", {}))
+
+
+def explored(found: ProbeResults) -> Contribution | None:
+    """What the questions add to the explorer."""
+    given = counted(SENTENCES, [Attempt("a", "control", "argmax", 1, RIGHT)])
+    return Probing().explored(OptionSet(), given, found, None)
+
+
+class Tables(NamedTuple):
+    """The tables of attachment scores."""
+
+    methods: pd.DataFrame
+    runs: pd.DataFrame
+    relations: pd.DataFrame
+    lengths: pd.DataFrame
+    contrasts: pd.DataFrame
+
+
+def attachment(
+    sentences: Sequence[Any],
+    attempts: Sequence[Attempt],
+    *,
+    contrasts: Sequence[tuple[str, str]] = (),
+    replicates: int = 1000,
+    seed: int = 0,
+) -> Tables:
+    """The scores of attempts, and the differences of pairs of methods."""
+    given = counted(sentences, attempts, replicates=replicates, seed=seed)
+    found = probed(given)
+    differences = contrast_table(Tested(OptionSet(), given), contrasts)
+    return Tables(found.methods, found.runs.scores, found.relations, found.lengths, differences)
 
 
 @dataclass(frozen=True)
@@ -79,20 +174,24 @@ def results(case: Case, sentences: Sequence[Any] = SENTENCES) -> ProbeResults:
     }  # fmt: skip
     named = {method for method, _ in tried}
     pairs = [pair for pair in (("attention", "best offset"), ("attention+words", "attention")) if pair[0] in named]
-    return ProbeResults(
-        tables=attachment(sentences, attempts, contrasts=pairs, replicates=case.replicates),
-        weights=weights,
+    given = counted(
+        sentences,
+        attempts,
+        replicates=case.replicates,
+        model="bert-base-uncased" if case.published else "tiny",
+        probes=case.probes,
         history=pd.DataFrame(history),
-        published=PUBLISHED if case.published else None,
-        min_count=36,  # as many words as one relation has, and arcs another
-        facts=("trained on much", "map “weight”"),
+        phrases=("trained on much", "map “weight”"),
         notes=("Words without a vector: 3.", "mind the <gap>"),
     )
+    found = probed(given, min_count=36)  # as many words as one relation has, and arcs another
+    differences = contrast_table(Tested(OptionSet(), given), pairs)
+    return answered(found, contrasts=differences, head_weights=weights or None)
 
 
 def written(folder: Path, found: ProbeResults, folds: int = 1) -> tuple[Section, str]:
     """The section, and the page, which has the tables of the section."""
-    section = probe_section(found, Titles("$model$ <b>", "c"))
+    section = Probing().section(found, Titles("$model$ <b>", "c"))
     run = {**RUN, "control": None, "probes": {"splits": [{"train": 5}] * folds}}
     write_report(folder, run=run, sections=[section])
     page = (folder / "report.html").read_text()

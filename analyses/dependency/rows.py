@@ -25,7 +25,7 @@ from ..counting.held_out import side_of_baseline
 from ..counting.metric import Metric
 from ..counting.outcomes import Counts
 from ..counting.resampling import FEWEST_UNITS, check_limit
-from ..questions import Question
+from ..questions import AnswerAttributes, Question
 from ..shared.control import requests_with_control
 from ..shared.explored import address
 from ..shared.merged_facts import key_of_texts
@@ -208,7 +208,7 @@ DependencyQuestion = Question[Planned, Kept, Words, Any]
 
 
 @dataclass(frozen=True, repr=False)
-class DependencyResults(Previewed):
+class DependencyResults(AnswerAttributes, Previewed):
     """The results of the analysis ``dependency``. Layers and heads are 1-based, accuracies are shares of words.
 
     Attributes:
@@ -236,13 +236,6 @@ class DependencyResults(Previewed):
     unclaimed: int = 0
     added: tuple[TableColumn, ...] = ()
     answers: Mapping[str, Any] = field(default_factory=dict)
-
-    def __getattr__(self, name: str) -> Any:
-        """Return the answer of a question that the run has asked."""
-        answers = self.__dict__.get("answers", {})
-        if name not in answers:
-            raise AttributeError(f"the results have no {name!r}; the run has asked {', '.join(answers)}")
-        return answers[name]
 
     @property
     def frequent(self) -> list[dict[str, Any]]:

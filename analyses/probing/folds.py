@@ -19,10 +19,9 @@ from numpy import ndarray
 from ...corpora_loaders import WordVectors
 from ...probes import (
     ArcWeights,
-    AttentionProbe,
-    AttentionWordsProbe,
     Checkpoint,
     Decoding,
+    HeadScorer,
     Probe,
     Recipe,
     TrainingError,
@@ -37,7 +36,7 @@ from ...reports.progress import Stages, progress_bar
 from ...storage.cache_log import CacheLog
 from ...storage.plugins import running
 from ..shared.processes import Processes, results_of_processes
-from .attachment import Task
+from .rows import Task
 
 Arcs = dict[str, ArcWeights]
 """Weights of the heads by relation."""
@@ -126,7 +125,7 @@ def train_fold(setting: FoldSetting, training: ProbeTraining, fold: int, *, watc
         if training.kept and setting.folder is not None:
             name = f"{training.probe}-seed{training.seed}" + (f"-fold{fold + 1}" if n_folds > 1 else "")
             probe.save(setting.folder / "probes" / name)
-        if training.kept and isinstance(probe, AttentionProbe | AttentionWordsProbe):
+        if training.kept and isinstance(probe.scorer_, HeadScorer):
             arcs = arc_weights(probe, split.test)
     return TrainedFold(
         predicted=predicted,

@@ -2,55 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from ...probes import FixedOffset, HeadPredictor, RelationOffset, SingleHead, registered_probes
-from ...probes.registry import BUILTIN
+from ...reports.drawing import PALETTE
 
-BASELINES: dict[str, Callable[[], HeadPredictor]] = {
-    "right-branching": lambda: FixedOffset(1),
-    "best offset": FixedOffset,
-    "best offset of the gold relation": RelationOffset,
-    "best single head": SingleHead,
-}
+
+@dataclass(frozen=True)
+class Baseline:
+    """One baseline: what it is, for a program and for a reader, and its color in figures."""
+
+    name: str
+    make: Callable[[], HeadPredictor]
+    meaning: str
+    color: str = "grey"
+
+
+BASELINES = (
+    Baseline("right-branching", lambda: FixedOffset(1), "always the next word"),
+    Baseline(
+        "best offset",
+        FixedOffset,
+        "always the same number of words to one side; the number is chosen on the training sentences",
+    ),
+    Baseline(
+        "best offset of the gold relation",
+        RelationOffset,
+        "the same, chosen for each relation. This baseline is not a parser, because it needs the gold relation of "
+        "every word. No parser that knows only distances can score higher",
+        "yellow",
+    ),
+    Baseline(
+        "best single head",
+        SingleHead,
+        "the word that one attention head points to most; head and direction chosen on the training sentences",
+        "green",
+    ),
+)
 """The baselines, in the order of the table."""
 
 RANDOM = ", random weights"
 """What is appended to the name of a probe that is trained on copies of the model with random weights."""
 
-_CONTRASTS = (
-    ("attention", "best offset"),
-    ("attention", "best single head"),
-    ("attention", f"attention{RANDOM}"),
-    ("attention+words", "attention"),
-    ("attention+words", "words+distances"),
-    ("attention+words", f"attention+words{RANDOM}"),
-)
 
-_MEANINGS = {
-    "right-branching": "always the next word",
-    "best offset": "always the same number of words to one side; the number is chosen on the training sentences",
-    "best offset of the gold relation": "the same, chosen for each relation. This baseline is not a parser, "
-    "because it needs the gold relation of every word. No parser that knows only distances can score higher",
-    "best single head": "the word that one attention head points to most; head and direction chosen on the training "
-    "sentences",
-}
-
-
-def contrasts(methods: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the pairs of methods whose difference is worth an interval: what a probe adds to something simpler."""
-    # A probe that is not of the toolkit is compared with the attention probe and with itself on random weights.
-    names = dict.fromkeys(methods)
-    pairs = list(_CONTRASTS)
-    for name in names:
-        if name in registered_probes() and name not in BUILTIN:
-            pairs += [(name, "attention"), (name, f"{name}{RANDOM}")]
-    return [(first, second) for first, second in pairs if first in names and second in names]
+_OF_RANDOM = "the same on a network with random weights and the trained embeddings", "sky"
+"""What is said of probes on random weights, and their color."""
 
 
 def meaning(method: str) -> str:
     """Return what a method is, as a phrase for a reader; empty if it is not known."""
+    return _described(method)[0]
+
+
+def color(method: str) -> str:
+    """Return the color of a method in figures; black if the method is not known."""
+    return str(PALETTE["named"][_described(method)[1]][0]).upper()
+
+
+def _described(method: str) -> tuple[str, str]:
+    """Return what a method is, and the name of its color."""
     if method.endswith(RANDOM):
-        return "the same on a network with random weights and the trained embeddings"
-    probe = registered_probes().get(method)
-    return _MEANINGS.get(method, "") if probe is None else probe.meaning
+        return _OF_RANDOM
+    baselines = {each.name: (each.meaning, each.color) for each in BASELINES}
+    probes = {name: (probe.meaning, probe.color) for name, probe in registered_probes().items()}
+    return {**baselines, **probes}.get(method, ("", "black"))

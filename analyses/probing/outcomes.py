@@ -20,7 +20,7 @@ from ...corpora_loaders import Sentence
 from ..counting.best_head import rate
 from ..counting.comparable import Comparable, Measured
 from ..counting.resampling import effective_number, poisson_weights
-from .attachment import Attempt, TestedSentence, TestedWords, by_method
+from .rows import Attempt, TestedSentence, TestedWords, by_method
 
 
 @dataclass(frozen=True, eq=False)

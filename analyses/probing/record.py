@@ -1,21 +1,30 @@
-"""The run record of probing, and what a reader should know about the run: facts, notes and warnings."""
+"""What is stored of a probing run: its record, its counts, and what a reader should know: facts, notes and warnings."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
 from ...corpora_loaders import Sentence, WordVectors
+from ...corpora_loaders.tree import counted_relations
 from ...extractors import get_kind
 from ...probes import registered_probes
 from ...probes.recipe import FEWEST_STEPS, steps_per_epoch
 from ...storage.plugins import extensions
 from ...storage.writing import amount
+from ..contract import Counted
 from ..shared.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
+from .folds import Arcs
 from .inputs import ProbingInputs, Workspace
+from .rows import NAME, ProbeFacts, RightWords, Tried
 from .run_options import ProbingOptions
 from .training import TrainedProbes
 
@@ -77,6 +86,55 @@ def describe(
             *warnings(options, inputs, workspace),
         ],
     }
+
+
+def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes) -> Counted[ProbeFacts]:
+    """Return everything that was trained and tested, as it is stored."""
+    attempts = trained.attempts
+    # The counts of all splits together; shape (directions, layers, heads).
+    alone: npt.NDArray[np.int64] = np.asarray(sum(baseline.correct_ for baseline in trained.single_heads))
+    of_run = ProbeFacts(
+        model=inputs.encoder.name,
+        probes=tuple(options.probes.chosen(has_vectors=inputs.vectors is not None)),
+        tried=tuple(Tried(attempt.method, attempt.task, attempt.decoding, attempt.run) for attempt in attempts),
+        replicates=options.counts.replicates,
+        seed=options.seed,
+        training_sentences=tuple(_digest(split.train.sentences) for split in inputs.splits),
+        alone=tuple(tuple(tuple(heads) for heads in layers) for layers in alone.tolist()),
+        alone_of=sum(baseline.total_ for baseline in trained.single_heads),
+        sentences=pd.DataFrame(
+            {
+                "id": [sentence.id for sentence in inputs.sentences],
+                "heads": [list(sentence.heads) for sentence in inputs.sentences],
+                "relations": [list(counted_relations(sentence)) for sentence in inputs.sentences],
+            }
+        ),
+        arcs=_arcs_table(trained.arcs),
+        history=pd.DataFrame([epoch for outcome in trained.outcomes for epoch in outcome.history]),
+        phrases=tuple(facts(options, inputs)),
+        notes=tuple(notes(options, inputs, trained)),
+    )
+    metric = RightWords(len(attempts))
+    metric.update(attempts)
+    return Counted(of_run, {NAME: metric}, {})
+
+
+def _digest(sentences: Sequence[Any]) -> str:
+    """Return a hash of the words, heads and relations of sentences."""
+    hashed = hashlib.sha256()
+    for sentence in sentences:
+        hashed.update(repr((sentence.words, sentence.heads, counted_relations(sentence))).encode())
+    return hashed.hexdigest()
+
+
+def _arcs_table(by_probe: Mapping[str, Sequence[Arcs]]) -> pd.DataFrame:
+    """Return the sums over tested arcs as rows, which add up over runs."""
+    rows = []
+    for probe, runs in by_probe.items():
+        for run, arcs in enumerate(runs):
+            for relation, (count, weight, contribution) in arcs.items():
+                rows.append((probe, run, relation, count, weight.tolist(), contribution.tolist()))
+    return pd.DataFrame(rows, columns=["probe", "run", "relation", "arcs", "weight", "contribution"])
 
 
 def _describe_vectors(inputs: ProbingInputs) -> dict[str, Any] | None:

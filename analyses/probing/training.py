@@ -11,10 +11,10 @@ from ...extractors import StoredMaps
 from ...probes import SingleHead, added_up, registered_probes
 from ...probes.splits import CorrectWords, Split, controlled
 from ...reports.progress import progress_bar
-from .attachment import Attempt
 from .folds import Arcs, FoldSetting, ProbeTraining, TrainedEpoch, TrainedFold, train_folds
 from .inputs import ProbingInputs, Workspace, split_stores, store_treebanks
 from .methods import BASELINES, RANDOM
+from .rows import Attempt
 from .run_options import ProbingOptions
 
 
@@ -81,16 +81,16 @@ def train_probes(options: ProbingOptions, inputs: ProbingInputs, workspace: Work
 def _fit_baselines(inputs: ProbingInputs, workspace: Workspace) -> tuple[tuple[Attempt, ...], tuple[SingleHead, ...]]:
     """Return what all baselines got right, and the baselines of single heads, split by split."""
     attempts, single_heads = [], []
-    for name, make in BASELINES.items():
+    for row in BASELINES:
         correct = CorrectWords(inputs.sentences)
-        with workspace.stages("baselines"), progress_bar(name, len(inputs.splits), unit="folds") as advance:
+        with workspace.stages("baselines"), progress_bar(row.name, len(inputs.splits), unit="folds") as advance:
             for split in inputs.splits:
-                baseline = make().fit(split.train)
+                baseline = row.make().fit(split.train)
                 correct.add(split, baseline.predict(split.test))
                 if isinstance(baseline, SingleHead):
                     single_heads.append(baseline)
                 advance(1)
-        attempts.append(Attempt(name, "dependencies", "argmax", 1, correct.words))
+        attempts.append(Attempt(row.name, "dependencies", "argmax", 1, correct.words))
     return tuple(attempts), tuple(single_heads)
 
 

@@ -28,12 +28,13 @@ from attentionology.analyses.dependency.accuracy import ALL, tables
 from attentionology.analyses.dependency.rules import NEAREST, rule_columns
 from attentionology.analyses.dependency.spanning import _ensemble_row as ensemble_row
 from attentionology.analyses.explanation.summary import Bootstrap
-from attentionology.analyses.probing.attachment import Attempt, TestedSentence, attachment
+from attentionology.analyses.probing.rows import Attempt, TestedSentence
 from attentionology.analyses.shared.ensembles import scored_ensembles
 from attentionology.analyses.shared.failures import cluster_interval
 from attentionology.analyses.surface.replicates import replicate_sums
 from attentionology.analyses.survey.contrasts import Contrasts, Measurements
 from attentionology.analyses.survey.transfer import KeptCounts, kept_counts, transfers
+from tests.probing_results import attachment
 
 Array = np.ndarray[Any, Any]
 

@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.counting.resampling import poisson_weights
-from attentionology.analyses.probing.attachment import Attempt, Task, attachment
 from attentionology.analyses.probing.head_weights import HeadWeights, head_weights
+from attentionology.analyses.probing.rows import Attempt, Task
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import DIRECTIONS
 from tests.maps import random_corpus
+from tests.probing_results import attachment
 
 CAT = Sentence("cat", ("the", "cat", "saw", "it", "."), (2, 3, 0, 3, 3), ("det", "nsubj", "root", "obj", "punct"))
 YES = Sentence("yes", ("yes", "well", ",", "!"), (0, None, 1, 1), ("root", "dep", "punct:x", "PUNCT"))

@@ -10,16 +10,12 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from attentionology.analyses.probing.figures import (
-    by_bin,
-    lengths_figure,
-    methods_figure,
-    training_figure,
-    weights_figure,
-)
-from attentionology.analyses.probing.report import explored_probes
+from attentionology.analyses.probing.head_weights import weights_figure
+from attentionology.analyses.probing.lengths import by_bin, lengths_figure
+from attentionology.analyses.probing.runs import training_figure
+from attentionology.analyses.probing.scores import methods_figure
 from attentionology.reports.drawing import BLUE, GREY
-from tests.probing_results import ATTENTION, Case, results
+from tests.probing_results import ATTENTION, Case, answered, explored, results
 from tests.shown_tables import percent
 
 
@@ -44,7 +40,7 @@ def test_lengths_are_put_in_bins():
 
 def test_figure_of_methods_shows_scores_intervals_and_marks():
     found = results(Case(tree=True))
-    methods = found.tables.methods.assign(paper_uas=np.nan)
+    methods = found.methods.assign(paper_uas=np.nan)
     methods.loc[methods["method"] == "attention", "paper_uas"] = 0.61
     methods.loc[methods["decoding"] == "tree", "paper_uas"] = np.nan
     alone = methods["method"] == "best offset"  # without width, its interval is not drawn
@@ -78,7 +74,7 @@ def test_figure_of_methods_shows_scores_intervals_and_marks():
 
 
 def test_figure_of_lengths_has_a_line_for_every_method_that_says_something():
-    lengths = results(Case(tree=True)).tables.lengths
+    lengths = results(Case(tree=True)).lengths
     figure = lengths_figure(lengths, title="t")
     lines = {str(line.get_label()): line for line in figure.axes[0].lines[::2]}  # each has a mark and a line
     assert set(lines) == {"best offset", "best single head", "attention", "attention+words", "words+distances"}
@@ -99,7 +95,7 @@ def test_figure_of_lengths_has_a_line_for_every_method_that_says_something():
 @pytest.mark.parametrize("dev", [False, True])
 def test_figure_of_training_has_a_line_per_run_of_the_first_fold(dev):
     case = Case(runs=2, folds=3, epochs=4, dev=dev)
-    history = results(case).history
+    history = results(case).runs.history
     loss, train, on_dev = training_figure(history, title="t").axes
     names = ["loss per word (nats)", "UAS in training (%)", "dev UAS (%)"]
     assert [(axes.get_xlabel(), axes.get_ylabel()) for axes in (loss, train, on_dev)] == [("epoch", x) for x in names]
@@ -119,7 +115,7 @@ def test_figure_of_training_has_a_line_per_run_of_the_first_fold(dev):
 
 @pytest.mark.parametrize("shape", [(2, 3), (3, 1), (1, 1), (12, 12)])
 def test_figure_of_weights_shows_every_head(shape):
-    found = results(Case(shape=shape)).weights
+    found = results(Case(shape=shape)).head_weights
     figure = weights_figure({name: w.heads for name, w in found.items()}, title="t")
     images = [cells for axes in figure.axes for cells in axes.collections if cells.get_array() is not None][:4]
     assert len(images) == 4
@@ -140,11 +136,11 @@ def test_figure_of_weights_shows_every_head(shape):
 
 def test_measures_and_ranks_are_those_of_the_weights():
     probed = results(Case())
-    explorer = explored_probes(probed)
+    explorer = explored(probed)
     assert explorer is not None
     measures = {measure.id: measure for measure in explorer.measures}
     assert len(measures) == len(explorer.measures) == 2 * 3 * 2
-    for name, weights in probed.weights.items():
+    for name, weights in probed.head_weights.items():
         heads = {str(direction): rows for direction, rows in weights.heads.groupby("direction")}
         for column in ("weight", "contribution", "accuracy"):
             for direction in ("dep->head", "head->dep"):
@@ -165,13 +161,13 @@ def test_measures_and_ranks_are_those_of_the_weights():
 @pytest.mark.parametrize("order", [1, -1])
 def test_findings_lead_to_the_head_with_the_largest_weight(order):
     probed = results(Case(probes=("attention",)))
-    weights = probed.weights["attention"]
-    probed = probed._replace(weights={"attention": weights._replace(heads=weights.heads[::order])})
-    explorer = explored_probes(probed)
+    weights = probed.head_weights["attention"]
+    probed = answered(probed, head_weights={"attention": weights._replace(heads=weights.heads[::order])})
+    explorer = explored(probed)
     assert explorer is not None
     ids = {measure.id for measure in explorer.measures}
     states = [dict(part.split("=", 1) for part in each.address[1:].split("&")) for each in explorer.findings]
-    best = max(probed.weights["attention"].heads.to_dict("records"), key=lambda row: row["weight"])
+    best = max(probed.head_weights["attention"].heads.to_dict("records"), key=lambda row: row["weight"])
     views = [f"probing/{column}/{best['direction']}/attention" for column in ("weight", "weight", "accuracy")]
     assert [unquote(state["measure"]) for state in states] == views
     assert {*views} <= ids
@@ -183,10 +179,10 @@ def test_findings_lead_to_the_head_with_the_largest_weight(order):
     )
     assert "head" not in states[0]  # the scores come first
     assert states[1]["head"] == f"{best['layer']}-{best['head']}"
-    correlations = probed.weights["attention"].correlations.set_index("of")
+    correlations = probed.head_weights["attention"].correlations.set_index("of")
     spearman = correlations["spearman"]["weight"]
     assert f"{spearman:.2f}" in explorer.findings[2].text
 
 
 def test_without_weights_there_is_nothing_to_explore():
-    assert explored_probes(results(Case(probes=("words+distances",)))) is None
+    assert explored(results(Case(probes=("words+distances",)))) is None

@@ -11,11 +11,12 @@ import pytest
 
 from attentionology.analyses.comparison.differences import differences
 from attentionology.analyses.counting.resampling import poisson_weights
-from attentionology.analyses.probing.attachment import Attempt, attachment
 from attentionology.analyses.probing.outcomes import AttachmentOutcomes
 from attentionology.analyses.probing.record import facts, notes, warnings
+from attentionology.analyses.probing.rows import Attempt
 from attentionology.corpora_loaders import Sentence
 from tests.maps import RELATIONS, random_corpus
+from tests.probing_results import attachment
 
 REPLICATES = 60
 

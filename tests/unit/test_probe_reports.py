@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,15 +13,13 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.counting.resampling import FEWEST_UNITS
-from attentionology.analyses.probing import columns as probing_columns
-from attentionology.analyses.probing.attachment import AttachmentTables
-from attentionology.analyses.probing.findings import adds, is_selective, score_texts, trained_probes
-from attentionology.analyses.probing.head_weights import head_weights
-from attentionology.analyses.probing.report import ProbeResults, methods_table
+from attentionology.analyses.probing import analysis as probing_analysis
+from attentionology.analyses.probing.rows import ProbeResults
+from attentionology.analyses.probing.scores import adds, is_selective, methods_table, score_texts
 from attentionology.reports.format import interval
 from attentionology.reports.page import Section
 from attentionology.reports.table import ShownTable
-from tests.probing_results import CASES, PUBLISHED, Case, results, written
+from tests.probing_results import CASES, PUBLISHED, Case, answered, results, weights_of, written
 from tests.shown_tables import Cells, Columns, assert_declared, cells, in_terminal, on_page, percent, printed
 
 
@@ -61,7 +60,7 @@ def usual(tmp_path_factory) -> Written:
 
 def scores(case: Case, found: ProbeResults, *, page: bool) -> Cells:
     """The scores of all methods, written from the table of results."""
-    methods, unit = found.tables.methods, " %" if page else ""
+    methods, unit = found.methods, " %" if page else ""
     trees = methods[methods["decoding"] == "tree"].set_index("method")["uas"]
     columns: Columns = {"method": "method", "UAS": "% uas uas_low uas_high"}
     if page:
@@ -85,15 +84,15 @@ def test_page_says_what_the_tables_say(run):
         assert f"width:{row['UAS %'].split()[0]}%" in page
     assert ("in brackets a 95 % bootstrap interval" in page) == (case.replicates > 0)
     assert f"Mean over {case.runs} training run{'s' if case.runs > 1 else ''}" in page
-    assert f"n = {found.tables.methods['total'][0]} words" in page
+    assert f"n = {found.methods['total'][0]} words" in page
     assert ("Hewitt &amp; Liang" in page) == case.control
     assert ("best set of heads that is a tree" in page) == case.tree
-    assert ("Which heads the probes use" in page) == bool(found.weights)
+    assert ("Which heads the probes use" in page) == bool(weights_of(found))
     assert ("of the first fold" in page) == (case.folds > 1)
     assert "mind the &lt;gap&gt;" in page
     assert "<gap>" not in page
     assert set(run.section.figures) == {"probe", "probe_lengths", "probe_training"} | (
-        {"probe_weights"} if found.weights else set()
+        {"probe_weights"} if weights_of(found) else set()
     )
     columns: Columns = {
         "head": lambda row: f"{row['layer']}-{row['head']}",
@@ -101,7 +100,7 @@ def test_page_says_what_the_tables_say(run):
         "weight": lambda row: f"{row['weight']:.2f}".replace("-0.00", "0.00"),
         "accuracy of the head alone": "% accuracy",
     }
-    for number, weights in enumerate(found.weights.values(), start=1):
+    for number, weights in enumerate(weights_of(found).values(), start=1):
         expected = cells(weights.heads.nlargest(10, "weight").to_dict("records"), columns)
         shown = run.rows(f"probe_weights_{number}")
         assert [{name: row[name] for name in expected[0]} for row in shown] == expected
@@ -113,7 +112,7 @@ def test_files_are_those_promised_and_give_back_the_tables(run):
     case, found = run.case, run.found
     names = {"probe", "probe_runs", "probe_by_relation", "probe_by_length", "probe_contrasts", "probe_training"}
     drawn = {"probe", "probe_lengths", "probe_training"}
-    if found.weights:
+    if weights_of(found):
         names |= {"probe_weights", "probe_weights_by_relation", "probe_weights_correlation"}
         drawn.add("probe_weights")
     assert {path.name for path in (run.folder / "tables").glob("*.csv")} == {f"{name}.csv" for name in names}
@@ -128,16 +127,17 @@ def test_files_are_those_promised_and_give_back_the_tables(run):
         expected = [PUBLISHED.get(m, math.nan) / 100 if d == "argmax" else math.nan
                     for m, d in zip(methods["method"], methods["decoding"], strict=True)]  # fmt: skip
         np.testing.assert_allclose(paper, expected)
-    pd.testing.assert_frame_equal(methods, found.tables.methods, check_dtype=False)
-    pd.testing.assert_frame_equal(read("probe_runs"), found.tables.runs, check_dtype=False)
-    pd.testing.assert_frame_equal(read("probe_by_relation"), found.tables.relations, check_dtype=False)
-    pd.testing.assert_frame_equal(read("probe_by_length"), found.tables.lengths, check_dtype=False)
-    assert len(read("probe_training")) == len(found.history)
-    for part in ("heads", "relations", "correlations") if found.weights else ():
+    expected_methods = found.methods.drop(columns="paper_uas", errors="ignore")
+    pd.testing.assert_frame_equal(methods, expected_methods, check_dtype=False)
+    pd.testing.assert_frame_equal(read("probe_runs"), found.runs.scores, check_dtype=False)
+    pd.testing.assert_frame_equal(read("probe_by_relation"), found.relations, check_dtype=False)
+    pd.testing.assert_frame_equal(read("probe_by_length"), found.lengths, check_dtype=False)
+    assert len(read("probe_training")) == len(found.runs.history)
+    for part in ("heads", "relations", "correlations") if weights_of(found) else ():
         ending = {"heads": "", "relations": "_by_relation", "correlations": "_correlation"}[part]
         table = read(f"probe_weights{ending}")
         assert table.columns[0] == "probe"
-        for name, of_probe in found.weights.items():
+        for name, of_probe in weights_of(found).items():
             own = table[table["probe"] == name].drop(columns="probe").reset_index(drop=True)
             pd.testing.assert_frame_equal(own, getattr(of_probe, part), check_dtype=False)
 
@@ -145,26 +145,26 @@ def test_files_are_those_promised_and_give_back_the_tables(run):
 def test_columns_are_as_declared(run):
     numbers = {"weight", "weight_sd", "contribution"}
     written = run.section.tables
-    assert_declared(written, probing_columns.SCHEMAS, {*numbers} if run.found.weights else ())
+    assert_declared(written, probing_analysis.SCHEMAS, {*numbers} if weights_of(run.found) else ())
 
 
 def test_summary_is_strict_json(run):
     found = run.found
     summary = json.loads((run.folder / "summary.json").read_text(), parse_constant=pytest.fail)
-    for row, own in zip(summary["probe"], found.tables.methods.to_dict("records"), strict=True):
+    for row, own in zip(summary["probe"], found.methods.to_dict("records"), strict=True):
         for name, value in own.items():
             missing = isinstance(value, float) and math.isnan(value)
             assert row[str(name)] == (None if missing else pytest.approx(value)), name
     assert summary["probe_notes"] == list(found.notes)
-    assert list(summary["probe_weights"]) == list(found.weights)
-    assert len(summary["probe_contrasts"]) == len(found.tables.contrasts)
+    assert list(summary["probe_weights"]) == list(weights_of(found))
+    assert len(summary["probe_contrasts"]) == len(found.contrasts)
     none = summary["probe"][0]  # right-branching
     assert none["uas_sd"] is None
     assert none["control_accuracy"] is None
 
 
 def test_relations_are_a_row_each_with_the_best_in_bold(usual):
-    by_relation = usual.found.tables.relations
+    by_relation = usual.found.relations
     table, rows = table_of(usual.section, "probe_relations"), usual.rows("probe_relations")
     assert [row["relation"] for row in rows] == list(dict.fromkeys(by_relation["relation"]))
     rare = 0
@@ -183,7 +183,7 @@ def test_relations_are_a_row_each_with_the_best_in_bold(usual):
 
 def contrasts(found: ProbeResults) -> Cells:
     columns: Columns = {"difference of": "first", "and": "second", "points of UAS": "+ difference low high"}
-    return cells(found.tables.contrasts.to_dict("records"), columns)
+    return cells(found.contrasts.to_dict("records"), columns)
 
 
 def test_contrasts(usual):
@@ -205,15 +205,14 @@ def test_terminal_leaves_intervals_out_where_it_is_narrow_and_says_what_there_is
         assert max(map(len, said.splitlines())) <= width
         assert any(line.startswith("Trained on much.") for line in said.splitlines())
         assert "mind the <gap>" in said
-        row = found.tables.contrasts.iloc[0]
+        row = found.contrasts.iloc[0]
         difference = f"attention − best offset: {percent(row['difference'], '+')}"
         assert f"{difference} {interval(row['low'], row['high'])}" in said
 
 
 def test_weights_of_nothing_are_left_out(tmp_path):
     found = results(Case(probes=("attention",)))
-    none = head_weights([{}], np.zeros((2, 2, 3), dtype=np.int64), 0)
-    section, page = written(tmp_path, found._replace(weights={"attention": none}))
+    section, page = written(tmp_path, answered(found, head_weights=None))
     assert "Which heads the probes use" not in page
     assert not (tmp_path / "tables" / "probe_weights.csv").exists()
     assert section.summary["probe_weights"] == {}
@@ -223,11 +222,11 @@ def test_the_headline_of_a_probe_says_what_the_tables_say(usual):
     """Its score beside the control task, and what it adds to something simpler, each with its interval."""
     by_method = {row["method"]: row for row in scores(usual.case, usual.found, page=True)}
     added = {row["difference of"]: row for row in contrasts(usual.found)}
-    texts = dict(score_texts(usual.found.tables, [*by_method]))
+    texts = dict(score_texts(usual.found))
     row, more = by_method["attention"], added["attention"]
     uas, _, limits = row["UAS %"].partition(" ")
     difference, _, bounds = more["points of UAS"].partition(" ")
-    total = usual.found.tables.methods["total"][0]
+    total = usual.found.methods["total"][0]
     assert texts["attention"] == (
         f"The probe attention finds the syntactic heads of {uas} % {limits} of {total:,} words of sentences that did "
         f"not train it, as a mean of 3 runs, clearly more than on its control task ({row['control task %']} %, "
@@ -250,9 +249,11 @@ def test_a_probe_is_clearly_better_only_with_the_whole_interval():
 
 
 def test_what_a_probe_does_not_clearly_beat_is_named_as_such(usual):
-    tables = usual.found.tables
-    unclear = tables._replace(methods=tables.methods.assign(uas_low=0.1), contrasts=tables.contrasts.assign(low=-0.001))
-    texts = dict(score_texts(unclear, ["attention"]))
+    found = usual.found
+    unclear = answered(
+        replace(found, methods=found.methods.assign(uas_low=0.1)), contrasts=found.contrasts.assign(low=-0.001)
+    )
+    texts = dict(score_texts(unclear))
     assert "It finds not clearly more than “best offset” (" in texts["attention"]
     assert ", not clearly more than on its control task (" in texts["attention"]
 
@@ -278,10 +279,9 @@ def test_what_is_said_of_a_probe_under_each_condition():
         ]
     )
     begins = "finds the syntactic heads of 60.0 % [55.0, 65.0] of 1,200 words of sentences that did not train it"
-    nothing = pd.DataFrame()
-    tables = AttachmentTables(methods, nothing, nothing, nothing, contrasts, units=FEWEST_UNITS)
-    probes = ["attention", "attention+words", "words"]
-    assert list(score_texts(tables, probes)) == [
+    probes = ("attention", "attention+words", "words")
+    found = ProbeResults(methods, probes, FEWEST_UNITS, answers={"contrasts": contrasts})
+    assert list(score_texts(found)) == [
         (
             "attention",
             f"The probe attention {begins}, not clearly more than on its control task (58.0 %, +2.0 points). It finds "
@@ -293,10 +293,8 @@ def test_what_is_said_of_a_probe_under_each_condition():
     not_compared = (
         "It is not compared: a claim needs bootstrap replicates and an effective number of 20 sentences or more."
     )
-    few = tables._replace(units=FEWEST_UNITS - 0.01)
-    assert dict(score_texts(few, ["attention"])) == {"attention": f"The probe attention {begins}. {not_compared}"}
-    without = tables._replace(methods=methods.assign(uas_low=math.nan, uas_high=math.nan))
-    (text,) = dict(score_texts(without, ["attention"])).values()
+    few = replace(found, probes=("attention",), units=FEWEST_UNITS - 0.01)
+    assert dict(score_texts(few)) == {"attention": f"The probe attention {begins}. {not_compared}"}
+    without = replace(found, probes=("attention",), methods=methods.assign(uas_low=math.nan, uas_high=math.nan))
+    (text,) = dict(score_texts(without)).values()
     assert text.endswith(not_compared)
-    history = pd.DataFrame({"method": ["attention", "attention, random weights", "attention", "words"]})
-    assert trained_probes(history) == ["attention", "words"]

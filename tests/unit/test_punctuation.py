@@ -20,7 +20,7 @@ from attentionology.analyses.dependency.accuracy import DependencyAccuracy, inve
 from attentionology.analyses.dependency.failures import DependencyFailures
 from attentionology.analyses.dependency.picks import PICKS, relationships
 from attentionology.analyses.dependency.rules import DependencyRules
-from attentionology.analyses.probing import attachment
+from attentionology.analyses.probing import rows
 from attentionology.analyses.shared.annotation import Annotation
 from attentionology.analyses.shared.options import EnsembleOptions, FailureOptions
 from attentionology.corpora_loaders import documents, stream
@@ -126,7 +126,7 @@ def test_what_heads_pick_is_punctuation_by_what_it_means():
 def test_probes_score_words_that_are_no_punctuation():
     for sentence in BY_FORM:
         assert scored(sentence).tolist() == [form not in SIGNS for form in sentence.words]
-    words = attachment.TestedWords.of(list(BY_FORM))
+    words = rows.TestedWords.of(list(BY_FORM))
     assert words.scored.tolist() == [form not in SIGNS for each in BY_FORM for form in each.words]
     assert words.relation.tolist() == [name for each in BY_FORM for name in each.relations]
 
