@@ -43,7 +43,7 @@ class Probe(HeadPredictor):
         name: the name of the probe in tables and options.
         meaning: what the probe is, as a phrase for the report.
         beside: the simpler methods of the table that the probe is compared with, besides itself on random weights.
-        color: its color in figures, one of those named in ``reports/palette.json``.
+        color: its color in figures, one of those named in ``reports/palette.json``. Subclasses inherit neither.
         reads_attention: whether the probe looks at the attention maps; only then is it also trained on copies of the
             model with random weights.
         reads_words: whether the constructor takes word vectors as its first argument, see `WordProbe`.
@@ -92,6 +92,13 @@ class Probe(HeadPredictor):
     shape_: tuple[int, int]
     kind_: str
     history_: list[dict[str, Any]]
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Give the probe what it does not inherit: a variant of a probe is not compared and drawn as that one is."""
+        super().__init_subclass__(**arguments)
+        for name in ("beside", "color"):
+            if name not in vars(cls):
+                setattr(cls, name, getattr(Probe, name))
 
     def __init__(self, *, recipe: Recipe = PAPER, random_state: int = 0) -> None:
         self.recipe, self.random_state = recipe, random_state

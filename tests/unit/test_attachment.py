@@ -11,10 +11,14 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.counting.resampling import poisson_weights
+from attentionology.analyses.probing.contrasts import pairs
 from attentionology.analyses.probing.head_weights import HeadWeights, head_weights
+from attentionology.analyses.probing.methods import color
 from attentionology.analyses.probing.rows import Attempt, Task
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import DIRECTIONS
+from attentionology.probes import AttentionProbe, register_probe, unregister_probe
+from attentionology.reports.drawing import BLACK, BLUE, SKY
 from tests.maps import random_corpus
 from tests.probing_results import attachment
 
@@ -177,6 +181,23 @@ def test_interval_is_that_of_sentences_drawn_anew():
         assert row["difference"] == pytest.approx(means[0] - means[1])
         ends = np.quantile(scores[first] - scores[second], [0.025, 0.975])
         assert (row["low"], row["high"]) == pytest.approx(tuple(ends))
+
+
+def test_every_probe_is_compared_with_what_is_simpler():
+    class Variant(AttentionProbe):
+        name = "variant"
+
+    methods = ["best offset", "best single head", "attention", "attention, random weights", "attention+words"]
+    of_toolkit = [("attention", name) for name in ("best offset", "best single head", "attention, random weights")]
+    of_toolkit.append(("attention+words", "attention"))
+    register_probe(Variant)
+    try:
+        assert pairs(methods) == of_toolkit
+        assert pairs([*methods, "variant"]) == [*of_toolkit, ("variant", "attention")]
+        assert (color("attention"), color("variant")) == (BLUE, BLACK)
+        assert color("variant, random weights") == color("attention, random weights") == SKY
+    finally:
+        unregister_probe("variant")
 
 
 def test_replicates_without_a_word_are_left_out():
