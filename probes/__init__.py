@@ -6,8 +6,17 @@ from .predictor import Decoding, DecodingError, HeadPredictor, decode
 from .probe import Probe
 from .probed_sentence import ProbedSentence, batch_from_array, gold_heads, probed_sentences, scored, uas
 from .recipe import PAPER, TUNED, Recipe
-from .registry import ProbeRegistryError, list_probes, make_probe, register_probe, registered_probes, unregister_probe
-from .saved_probe import load_probe
+from .registry import (
+    ProbeRegistryError,
+    list_probes,
+    make_probe,
+    make_state_probe,
+    register_probe,
+    registered_probes,
+    registered_state_probes,
+    unregister_probe,
+)
+from .saved_probe import load_probe, load_state_probe
 from .scorers import HeadScorer, Scorer
 from .splits import control_task
 from .states.annotation import control_labels, control_trees, labels, tree_depths, tree_distances
@@ -67,10 +76,13 @@ __all__ = [
     "labels",
     "list_probes",
     "load_probe",
+    "load_state_probe",
     "make_probe",
+    "make_state_probe",
     "probed_sentences",
     "register_probe",
     "registered_probes",
+    "registered_state_probes",
     "scored",
     "tree_depths",
     "tree_distances",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 from jaxtyping import Float, Int
 from numpy import ndarray
-from torch import Generator
+from torch import Generator, Tensor
 
 from ..corpora_loaders import WordVectors
 from ..extractors import MapBatch
@@ -186,11 +186,7 @@ class Probe(HeadPredictor):
         Raises:
             StorageError: a file exists, or cannot be written.
         """
-        folder = Path(folder)
-        for name in (WEIGHTS_FILE, DESCRIPTION_FILE):
-            check_file(folder / name, overwrite=overwrite)
         weights = {name: parameter.detach() for name, parameter in self.scorer_.named_parameters()}
-        digest = write_tensors(folder / WEIGHTS_FILE, weights, {}, ANYWHERE)
         vectors = self.vectors
         described = {
             "probe": self.name,
@@ -203,9 +199,8 @@ class Probe(HeadPredictor):
             "options": self.arguments(),
             "vectors": vectors and {"dimensions": vectors.dimensions, "sha256": vectors.sha256},
             "history": self.history_,
-            "weights": digest,
         }
-        write_json(folder / DESCRIPTION_FILE, described, ANYWHERE, indent=2)
+        save_probe(Path(folder), weights, described, overwrite=overwrite)
 
     @property
     def n_parameters(self) -> int:
@@ -227,3 +222,11 @@ class Probe(HeadPredictor):
             trained_on = f"{self.kind_!r} of {self.shape_} layers and heads"
             raise ValueError(f"trained on maps {trained_on}, these are {kind_and_shape}")
         return batch
+
+
+def save_probe(folder: Path, weights: dict[str, Tensor], described: dict[str, Any], *, overwrite: bool) -> None:
+    """Write the two files of a probe; the description names the digest of the weights."""
+    for name in (WEIGHTS_FILE, DESCRIPTION_FILE):
+        check_file(folder / name, overwrite=overwrite)
+    digest = write_tensors(folder / WEIGHTS_FILE, weights, {}, ANYWHERE)
+    write_json(folder / DESCRIPTION_FILE, {**described, "weights": digest}, ANYWHERE, indent=2)

@@ -10,12 +10,18 @@ Within a program, `register_probe` adds a probe. A package names its probes as e
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any, TypeVar
 
 from ..corpora_loaders import WordVectors
 from ..storage.nearest import UnknownNameError, unknown
 from ..storage.plugins import GROUPS, Plugins, RegistryError, checked
 from .probe import Probe
+from .states.arcs import ArcAttentionProbe, ArcProbe
+from .states.depth import DepthProbe
+from .states.distance import DistanceProbe
+from .states.label import LabelProbe, RelationProbe
+from .states.probe import StateProbe
 from .syntax_probes import AttentionProbe, AttentionWordsProbe, WordsDistancesProbe
 
 ENTRY_POINTS = GROUPS["probe"]
@@ -24,22 +30,29 @@ ENTRY_POINTS = GROUPS["probe"]
 ProbeRegistryError = RegistryError
 """The error of a probe that cannot be registered, or cannot be loaded."""
 
-Registered = TypeVar("Registered", bound=type[Probe])
+Registered = TypeVar("Registered", bound=type[Probe] | type[StateProbe])
 
 BUILTIN: dict[str, type[Probe]] = {
     probe.name: probe for probe in (AttentionProbe, AttentionWordsProbe, WordsDistancesProbe)
 }
-"""The probes of the toolkit, in the order of tables."""
+"""The probes of maps of the toolkit, in the order of tables."""
 
-_registered: dict[str, type[Probe]] = {}
-_PLUGINS = Plugins("probe", lambda: BUILTIN)
+OF_STATES: dict[str, type[StateProbe]] = {
+    probe.name: probe for probe in (ArcProbe, ArcAttentionProbe, DistanceProbe, DepthProbe, LabelProbe, RelationProbe)
+}
+"""The probes of hidden states of the toolkit, in the order of tables."""
+
+_BASES: Any = (Probe, StateProbe)
+_registered: dict[str, type[Probe] | type[StateProbe]] = {}
+_PLUGINS = Plugins("probe", lambda: (*BUILTIN, *OF_STATES))
 
 
 def register_probe(probe: Registered) -> Registered:
     """Class decorator that adds a probe to those that the options of probing choose from.
 
     Raises:
-        ProbeRegistryError: the class is not a `Probe`, or its name is taken or cannot be written on the command line.
+        ProbeRegistryError: the class is neither a `Probe` nor a `StateProbe`, or its name is taken or cannot be written
+            on the command line.
 
     Example:
         >>> from attentionology.probes import AttentionProbe, list_probes, register_probe, unregister_probe
@@ -51,8 +64,8 @@ def register_probe(probe: Registered) -> Registered:
         True
         >>> unregister_probe("frozen")
     """
-    checked(_PLUGINS.what, probe, Probe, f"{getattr(probe, '__module__', '')}.{getattr(probe, '__qualname__', probe)}")
-    if probe.name in registered_probes():
+    checked(_PLUGINS.what, probe, _BASES, f"{getattr(probe, '__module__', '')}.{getattr(probe, '__qualname__', probe)}")
+    if probe.name in _all_probes():
         raise ProbeRegistryError(f"a probe {probe.name!r} is already registered")
     _registered[probe.name] = probe
     return probe
@@ -71,7 +84,7 @@ def unregister_probe(name: str) -> None:
 
 
 def registered_probes() -> dict[str, type[Probe]]:
-    """Return all probes by name: those of the toolkit, of other packages, and of the running program, in this order.
+    """Return all probes of maps by name: those of the toolkit, of other packages, and of the running program.
 
     Raises:
         ProbeRegistryError: an entry point does not name a probe, or two probes have the same name.
@@ -81,18 +94,32 @@ def registered_probes() -> dict[str, type[Probe]]:
         >>> registered_probes()["attention"].__name__
         'AttentionProbe'
     """
-    return {**BUILTIN, **_from_packages(), **_registered}
+    return {name: probe for name, probe in _all_probes().items() if issubclass(probe, Probe)}
+
+
+def registered_state_probes() -> dict[str, type[StateProbe]]:
+    """Return all probes of hidden states by name, in the order of `registered_probes`.
+
+    Raises:
+        ProbeRegistryError: as `registered_probes`.
+
+    Example:
+        >>> from attentionology.probes import registered_state_probes
+        >>> list(registered_state_probes())[:4]
+        ['arcs', 'arcs+attention', 'distance', 'depth']
+    """
+    return {name: probe for name, probe in _all_probes().items() if issubclass(probe, StateProbe)}
 
 
 def list_probes() -> list[str]:
-    """Return the names of all probes, in the order of tables.
+    """Return the names of all probes, in the order of tables: first those of maps, then those of hidden states.
 
     Example:
         >>> from attentionology.probes import list_probes
         >>> list_probes()[:3]
         ['attention', 'attention+words', 'words+distances']
     """
-    return list(registered_probes())
+    return [*registered_probes(), *registered_state_probes()]
 
 
 def make_probe(name: str, vectors: WordVectors | None = None, **arguments: Any) -> Probe:
@@ -122,12 +149,47 @@ def make_probe(name: str, vectors: WordVectors | None = None, **arguments: Any) 
     return probe
 
 
+def make_state_probe(name: str, **arguments: Any) -> StateProbe:
+    """Make a probe of hidden states by its name.
+
+    Args:
+        name: one of `registered_state_probes`; for a probe of labels with the key that it learns, as in
+            ``label:upos``, ``label:feats:Number`` and ``relation:coarse``.
+        arguments: arguments of its constructor; those that it does not have are left out.
+
+    Raises:
+        ValueError: the name is unknown, or the probe has no keys, or not this one.
+
+    Example:
+        >>> from attentionology.probes import make_state_probe
+        >>> make_state_probe("label:feats:Number", rank=16, random_state=3).key
+        'feats:Number'
+    """
+    known = registered_state_probes()
+    family, _, key = name.partition(":")
+    if family not in known:
+        raise UnknownNameError(unknown(_PLUGINS.what, name, list_probes()))
+    kind: Any = known[family]
+    if not kind.keyed and key:
+        raise UnknownNameError(f"the probe {family!r} has no keys, so it cannot be {name!r}")
+    taken = inspect.signature(kind).parameters
+    probe: StateProbe = kind(**{each: value for each, value in arguments.items() if each in taken})
+    if kind.keyed:
+        probe.key = kind.key_of(key)
+    return probe
+
+
+def _all_probes() -> dict[str, type[Probe] | type[StateProbe]]:
+    """Return all probes by name: those of the toolkit, of other packages, and of the running program, in this order."""
+    return {**BUILTIN, **OF_STATES, **_from_packages(), **_registered}
+
+
 @functools.cache
-def _from_packages() -> dict[str, type[Probe]]:
+def _from_packages() -> dict[str, type[Probe] | type[StateProbe]]:
     """Return the probes that other packages name, in the order of the names of their entry points."""
-    probes: dict[str, type[Probe]] = {}
-    for probe, point in _PLUGINS.classes(Probe):
-        if probe.name in {**BUILTIN, **probes}:
+    probes: dict[str, type[Probe] | type[StateProbe]] = {}
+    for probe, point in _PLUGINS.classes(_BASES):
+        if probe.name in {**BUILTIN, **OF_STATES, **probes}:
             raise ProbeRegistryError(f"the name {probe.name!r} of the probe {point.value} is taken")
         probes[probe.name] = probe
     return probes

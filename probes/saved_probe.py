@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file
+from torch import Tensor
 
 from ..corpora_loaders import WordVectors
 from ..storage.cache_log import CacheLog
@@ -18,15 +19,17 @@ from ..storage.sealed import ANYWHERE, DamagedError, check, digest_in, read_json
 from .checkpoint import Checkpoint
 from .probe import DESCRIPTION_FILE, WEIGHTS_FILE, Probe
 from .recipe import Recipe
-from .registry import make_probe
+from .registry import make_probe, make_state_probe
 from .splits import Split
+from .states.probe import StateProbe
+from .states.training import StateRecipe
 
 if TYPE_CHECKING:
     from ..extractors import StoredMaps
 
 
 def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
-    """Load a probe that `Probe.save` wrote.
+    """Load a probe of maps that `Probe.save` wrote.
 
     Args:
         folder: the folder of the probe.
@@ -51,20 +54,16 @@ def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
         True
     """
     folder = Path(folder)
+    described, weights = _read_saved(folder)
     try:
-        described = _read_description(folder / DESCRIPTION_FILE)
-        if "weights" in described and check(folder / WEIGHTS_FILE, ANYWHERE) != described["weights"]:
-            raise DamagedError(f"{WEIGHTS_FILE} does not belong to {DESCRIPTION_FILE}")
-        weights = load_file(folder / WEIGHTS_FILE)
         vectors_in_training = described["vectors"]
         arguments = described["options"]
         arguments |= {"recipe": Recipe(**described["recipe"]), "random_state": described["random_state"]}
         shape = (described["layers"], described["heads"])
         kind, history, name = described["kind"], described["history"], described["probe"]
-    except StorageError as error:
-        raise ValueError(f"{folder} is damaged: {error}") from error
-    except (KeyError, TypeError, ValueError, SafetensorError) as error:
-        raise ValueError(f"{folder} is not a saved probe, or it is damaged: {error!r}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        what = "a probe of hidden states: load_state_probe" if "states" in described else f"damaged: {error!r}"
+        raise ValueError(f"{folder} is not a saved probe of maps, or it is {what}") from error
     given_vectors = vectors and {"dimensions": vectors.dimensions, "sha256": vectors.sha256}
     if vectors_in_training and given_vectors and vectors_in_training != given_vectors:
         raise ValueError(f"the probe was trained with other vectors: sha256 {vectors_in_training['sha256']}")
@@ -76,6 +75,54 @@ def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
     except RuntimeError as error:
         raise ValueError(f"{folder}: the weights do not fit the description: {error}") from error
     return probe
+
+
+def load_state_probe(folder: str | Path) -> StateProbe:
+    """Load a probe of hidden states that `StateProbe.save` wrote.
+
+    Args:
+        folder: the folder of the probe.
+
+    Raises:
+        ValueError: the files are broken, are those of another probe, or the weights do not fit.
+        OSError: there is nothing to read.
+
+    Example:
+        >>> from attentionology import load_encoder, load_treebank, store_states
+        >>> from attentionology.probes import LabelProbe, StateRecipe, load_state_probe
+        >>> sentences = load_treebank("sample").sentences[:5]
+        >>> states = store_states(load_encoder("demo"), sentences, "cache", layers=[2]).layer(2)
+        >>> LabelProbe("upos", recipe=StateRecipe(epochs=2)).fit(states).save("probe")
+        >>> load_state_probe("probe").classes_[:2]
+        ('ADJ', 'ADP')
+    """
+    folder = Path(folder)
+    described, weights = _read_saved(folder)
+    try:
+        arguments = described["options"]
+        arguments |= {"recipe": StateRecipe(**described["recipe"]), "random_state": described["random_state"]}
+        probe = make_state_probe(described["probe"], **arguments)
+        probe.history_, probe.dim_, probe.heads_ = described["history"], described["states"], described["heads"]
+        for name in probe.learned:
+            setattr(probe, name, tuple(described["learned"][name]))
+        probe.module_ = probe.make_module(probe.dim_)
+        probe.module_.load_state_dict(weights)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{folder} is not a saved probe of hidden states, or it is damaged: {error!r}") from error
+    return probe
+
+
+def _read_saved(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return the description and the weights of a saved probe."""
+    try:
+        described = _read_description(folder / DESCRIPTION_FILE)
+        if "weights" in described and check(folder / WEIGHTS_FILE, ANYWHERE) != described["weights"]:
+            raise DamagedError(f"{WEIGHTS_FILE} does not belong to {DESCRIPTION_FILE}")
+        return described, load_file(folder / WEIGHTS_FILE)
+    except StorageError as error:
+        raise ValueError(f"{folder} is damaged: {error}") from error
+    except (KeyError, TypeError, ValueError, SafetensorError) as error:
+        raise ValueError(f"{folder} is not a saved probe, or it is damaged: {error!r}") from error
 
 
 def _read_description(path: Path) -> dict[str, Any]:

@@ -119,7 +119,8 @@ def loaded(what: str, point: EntryPoint) -> Any:
 def checked(what: str, kind: Any, base: type[Base], source: str) -> type[Base]:
     """Return a class if it is a complete subclass whose name can be written on the command line."""
     if not (isinstance(kind, type) and issubclass(kind, base)):
-        raise RegistryError(f"{source} is not a subclass of {base.__name__}")
+        names = " or ".join(each.__name__ for each in (base if isinstance(base, tuple) else (base,)))
+        raise RegistryError(f"{source} is not a subclass of {names}")
     if missing := sorted(getattr(kind, "__abstractmethods__", ())):
         raise RegistryError(f"the {what} {source} lacks the methods: {', '.join(missing)}")
     name = getattr(kind, "name", None)

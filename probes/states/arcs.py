@@ -25,6 +25,11 @@ from .training import StateRecipe
 from .tree_scores import Fraction, StateScore
 
 
+_START = 0.1
+"""Initial weights are this small, so that all candidates begin nearly equal. With weights of 1, a product of two vectors
+begins far from 0, and of 1,500 training sentences the probe learned to find 65 % of the heads instead of 69 %."""
+
+
 class ArcModule(Standardized):
     """s(i, c) = (W₁h_i + b₁)·(W₂h_c + b₂) + v·(W₂h_c + b₂), where ROOT has a learned vector in place of W₂h_c + b₂."""
 
@@ -32,7 +37,7 @@ class ArcModule(Standardized):
         super().__init__(dim)
 
         def drawn(*shape: int, fan: int) -> nn.Parameter:
-            return nn.Parameter((2 * torch.rand(shape, generator=generator) - 1) / math.sqrt(fan))
+            return nn.Parameter(_START * (2 * torch.rand(shape, generator=generator) - 1) / math.sqrt(fan))
 
         self.dependent, self.candidate = drawn(dim, rank, fan=dim), drawn(dim, rank, fan=dim)
         self.dependent_bias, self.candidate_bias = nn.Parameter(torch.zeros(rank)), nn.Parameter(torch.zeros(rank))

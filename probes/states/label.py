@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy
 
 from ...corpora_loaders import Sentence
 from ..probed_sentence import annotated
-from .annotation import Labels, control_labels, labels
+from .annotation import Labels, check_label, control_labels, labels
 from .examples import Standardized, StateExamples, StateModule
 from .probe import StateProbe
 from .training import StateRecipe
@@ -86,6 +86,8 @@ class LabelProbe(StateProbe):
     meaning = "a softmax layer that tells the label of a word from its state"
     usual = StateRecipe(factor=0.5, better=0.001)
     metrics = (StateScore("accuracy"),)
+    keyed = True
+    learned = ("classes_",)
 
     classes_: tuple[str, ...]
 
@@ -94,6 +96,17 @@ class LabelProbe(StateProbe):
     ) -> None:
         super().__init__(recipe=recipe, random_state=random_state)
         self.key, self.hidden = key, hidden
+
+    @property
+    def full_name(self) -> str:
+        """The name with the key, which is the name itself for relations."""
+        return self.key if self.key.partition(":")[0] == self.name else super().full_name
+
+    @classmethod
+    def key_of(cls, detail: str) -> str:
+        """Return the key, which must be given."""
+        check_label(detail)
+        return detail
 
     def gold(self, sentence: Sentence) -> Labels:
         """Return the labels."""
@@ -166,6 +179,11 @@ class RelationProbe(LabelProbe):
         self, key: str = "relation", *, hidden: int = 0, recipe: StateRecipe | None = None, random_state: int = 0
     ) -> None:
         super().__init__(key, hidden=hidden, recipe=recipe, random_state=random_state)
+
+    @classmethod
+    def key_of(cls, detail: str) -> str:
+        """Return ``relation``, or ``relation:coarse`` for the detail ``coarse``."""
+        return super().key_of(f"relation:{detail}" if detail else "relation")
 
     def gold(self, sentence: Sentence) -> Labels:
         """Return the relations of words that have a head word."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import torch
@@ -15,6 +17,7 @@ from ...corpora_loaders import Sentence
 from ...extractors import MapBatch, StateBatch
 from ...extractors.threads import one_thread
 from ..checkpoint import Checkpoint
+from ..probe import save_probe
 from ..training import Report, TrainingError
 from .examples import Gold, Reading, Standardized, StateExamples, StateModule
 from .training import StateRecipe, train
@@ -38,6 +41,8 @@ class StateProbe(ABC):
         usual: the recipe of the literature.
         metrics: its scores, by the first of which layers are chosen.
         reads_maps: whether it reads word maps beside the states.
+        learned: the attributes that `prepare` sets, sequences of names, which are saved with the probe.
+        keyed: whether its name is followed by a key that says what is learned, such as ``label:upos``.
         module_: the trained module.
         history_: one row per epoch, see `attentionology.probes.StateRecipe`.
         dim_: the number of dimensions of the states that it was trained on.
@@ -86,7 +91,10 @@ class StateProbe(ABC):
     usual: ClassVar[StateRecipe] = StateRecipe()
     metrics: ClassVar[tuple[StateScore, ...]]
     reads_maps: ClassVar[bool] = False
+    keyed: ClassVar[bool] = False
+    learned: ClassVar[tuple[str, ...]] = ()
 
+    key: str = ""
     module_: StateModule
     history_: list[dict[str, Any]]
     dim_: int
@@ -94,6 +102,15 @@ class StateProbe(ABC):
 
     def __init__(self, *, rank: int = 64, recipe: StateRecipe | None = None, random_state: int = 0) -> None:
         self.rank, self.recipe, self.random_state = rank, recipe, random_state
+
+    @classmethod
+    def key_of(cls, detail: str) -> str:
+        """Return the key of a probe whose name is followed by a detail on the command line; empty if by none.
+
+        Raises:
+            ValueError: there is no such key.
+        """
+        return detail
 
     @abstractmethod
     def gold(self, sentence: Sentence) -> Gold:
@@ -194,6 +211,39 @@ class StateProbe(ABC):
     def generator(self) -> Generator:
         """Return a new random number generator for the initial weights, with the seed `random_state`."""
         return Generator().manual_seed(self.random_state)
+
+    @property
+    def full_name(self) -> str:
+        """The name of the probe in tables and options, with its key."""
+        return f"{self.name}:{self.key}" if self.keyed else self.name
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the constructor besides the recipe and the random state; saved with the probe."""
+        names = inspect.signature(type(self)).parameters
+        return {name: getattr(self, name) for name in names if name not in ("recipe", "random_state")}
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Write ``probe.safetensors`` and ``probe.json``, which `attentionology.probes.load_state_probe` reads.
+
+        Args:
+            folder: the folder of the two files.
+            overwrite: whether to replace those of another probe.
+
+        Raises:
+            StorageError: a file exists, or cannot be written.
+        """
+        described = {
+            "probe": self.full_name,
+            "states": self.dim_,
+            "heads": self.heads_,
+            "parameters": self.n_parameters,
+            "recipe": asdict(self.recipe or self.usual),
+            "random_state": self.random_state,
+            "options": self.arguments(),
+            "learned": {name: list(getattr(self, name)) for name in self.learned},
+            "history": self.history_,
+        }
+        save_probe(Path(folder), self.module_.state_dict(), described, overwrite=overwrite)
 
     @property
     def n_parameters(self) -> int:
