@@ -15,7 +15,7 @@ from ..analyses.probing.analysis import Probing
 from ..analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
 from ..analyses.probing.options import ProbeOptions, Role, TreebankOptions
 from ..analyses.probing.record import counted_probes, describe
-from ..analyses.probing.rows import NAME, ProbeFacts, ProbeResults, RightWords
+from ..analyses.probing.rows import NAME, STATES, ProbeFacts, ProbeResults, RightWords, StateCounts
 from ..analyses.probing.run_options import ProbingOptions
 from ..analyses.probing.scores import methods_table
 from ..analyses.probing.training import train_probes
@@ -216,11 +216,15 @@ def _run(
     counted = counted_probes(options, inputs, trained)
     groups = OptionSet([options.counts])
     with workspace.stages("tables and figures"):
-        parts = with_results([Part(Probing(), options.maps.map, (NAME,), counted)], groups)
+        names = (NAME, STATES) if counted.facts.states else (NAME,)
+        parts = with_results([Part(Probing(), options.maps.map, names, counted)], groups)
         sections = () if workspace.folder is None else sections_of(parts, titles)
     record = describe(options, inputs, trained, workspace, command=command, shown_options=shown_options)
     right_words = counted.metric(NAME, RightWords)
     counts = PassCounts(metrics={NAME: right_words}, arguments={NAME: {"attempts": right_words.attempts}})
+    if counted.facts.states:
+        counts.metrics[STATES] = of_states = counted.metric(STATES, StateCounts)
+        counts.arguments[STATES] = {"tried": of_states.tried}
     run = ProbingRun(parts, titles, complete_record(record, parts, groups), sections=sections, options=groups)
     run = replace(run, stored=partial(states_of, run, counts, record, inputs=test_treebank))
     if workspace.folder is not None:

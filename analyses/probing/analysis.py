@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 
 from ...reports.columns import TableColumn
 from ...reports.tables import records
@@ -16,6 +16,7 @@ from ..shared.options import CountOptions
 from .contrasts import Contrasts
 from .controls import Controls
 from .head_weights import UsedHeads
+from .layers import Layers, states_table
 from .lengths import Lengths
 from .outcomes import AttachmentOutcomes
 from .published import Published
@@ -33,7 +34,7 @@ class Probing(AnalysisOfAnswers[ProbeFacts, ProbeResults, Tested]):
     facts_type = ProbeFacts
     summary = "probe: probes that predict syntactic heads from the maps of all heads (Clark et al. 2019, section 5)."
     questions = (
-        Scores(), Published(), Controls(), Contrasts(), Lengths(), Relations(), UsedHeads(), Runs(),
+        Scores(), Published(), Controls(), Contrasts(), Layers(), Lengths(), Relations(), UsedHeads(), Runs(),
     )  # fmt: skip
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[ProbeFacts]:
@@ -77,8 +78,11 @@ class Probing(AnalysisOfAnswers[ProbeFacts, ProbeResults, Tested]):
         }
 
     def show(self, results: ProbeResults, width: int) -> RenderableType:
-        """Return the table of methods."""
-        return methods_table(results).terminal(width)
+        """Return the table of methods, and that of hidden states."""
+        methods = methods_table(results).terminal(width)
+        if "layers" not in results.answers:
+            return methods
+        return Group(methods, states_table(results.answers["layers"]).terminal(width))
 
     def comparable(self, counted: Counted[ProbeFacts]) -> Sequence[Comparable]:
         """Return the attachment scores of all methods, and those of probes by relation."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...probes import registered_probes
+from ...probes import registered_probes, registered_state_probes
 from ...reports.columns import Schema, TableColumn, bounds
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
@@ -60,9 +60,8 @@ class Contrasts(ProbeQuestion):
 def pairs(methods: Iterable[str]) -> list[tuple[str, str]]:
     """Return the pairs of methods whose difference is worth an interval: a probe, and what it is compared with."""
     names = dict.fromkeys(methods)
-    wanted = [
-        (name, other) for name, probe in registered_probes().items() for other in (*probe.beside, f"{name}{RANDOM}")
-    ]
+    known: dict[str, Any] = {**registered_probes(), **registered_state_probes()}
+    wanted = [(name, other) for name, probe in known.items() for other in (*probe.beside, f"{name}{RANDOM}")]
     return [(first, second) for first, second in wanted if first in names and second in names]
 
 

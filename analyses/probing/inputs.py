@@ -48,6 +48,7 @@ class ProbingInputs:
     stores: Mapping[Role, StoredMaps]  # the word maps of each treebank
     choice: RecipeChoice  # the recipe of all trainings, also on the control task and on random weights
     splits: tuple[Split, ...]
+    holds_out: bool  # whether dev sentences are held out
 
     @property
     def sentences(self) -> tuple[Sentence, ...]:
@@ -72,8 +73,10 @@ def read_inputs(options: ProbingOptions, loaded: LoadedInputs, workspace: Worksp
         {name: getattr(training, name) for name in ("epochs", "learning_rate", "weight_decay")},
         lambda hold_out: _cut(options, stores, hold_out=hold_out),
     )
-    splits = split_stores(options, stores, hold_out=choice.holds_out)
-    return ProbingInputs(treebanks, vectors, encoder, stores, choice, splits)
+    # Probes of states are stopped by dev sentences, and those of maps are trained on the same sentences.
+    holds_out = choice.holds_out or bool(options.probes.of_states())
+    splits = split_stores(options, stores, hold_out=holds_out)
+    return ProbingInputs(treebanks, vectors, encoder, stores, choice, splits, holds_out)
 
 
 def store_treebanks(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from ...probes import FixedOffset, HeadPredictor, RelationOffset, SingleHead, registered_probes
+from ...probes import FixedOffset, HeadPredictor, RelationOffset, SingleHead, registered_probes, registered_state_probes
 from ...reports.drawing import PALETTE
 
 
@@ -65,5 +66,6 @@ def _described(method: str) -> tuple[str, str]:
     if method.endswith(RANDOM):
         return _OF_RANDOM
     baselines = {each.name: (each.meaning, each.color) for each in BASELINES}
-    probes = {name: (probe.meaning, probe.color) for name, probe in registered_probes().items()}
+    known: dict[str, Any] = {**registered_probes(), **registered_state_probes()}
+    probes = {name: (probe.meaning, probe.color) for name, probe in known.items()}
     return {**baselines, **probes}.get(method, ("", "black"))

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from ...storage.nearest import unknown
+from ...storage.nearest import UnknownNameError
 from ..contract import OptionError, OptionGroup
 from ..option_groups import Bounds
 from ..shared.builtin import SAMPLE, corpus_path
@@ -100,8 +100,14 @@ class ProbeOptions(OptionGroup):
     """
 
     probe: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
-    """The probes to train, separated by spaces or commas: attention, attention+words, words+distances, or a probe of
-    another package. The default is attention or, with --vectors, all three."""
+    """The probes to train, separated by spaces or commas. The default is attention or, with --vectors, all of maps.
+
+    - of maps: attention, attention+words, words+distances.
+    - of the hidden states of each layer: arcs (the head of each word), arcs+attention, distance and depth (of trees),
+      label:KEY (of each word: upos, xpos, or feats:NAME, such as label:feats:Number), relation (of given pairs).
+
+    Probes of other packages have names of their own.
+    """
 
     vectors: Annotated[Path | None, arg(metavar="FILE")] = None
     """A text file of word vectors (GloVe, word2vec or fastText .vec), which may be compressed (.gz, .bz2, .xz or .zip).
@@ -148,13 +154,12 @@ class ProbeOptions(OptionGroup):
 
         known = registered_probes()
         has_vectors = has_vectors or self.vectors is not None
-        names = split_names(self.probe or ())
-        if self.probe is not None and not names:
+        given = split_names(self.probe or ())
+        if self.probe is not None and not given:
             raise OptionError("--probe needs at least one name")
-        for name in names:
-            if name not in known:
-                raise OptionError(unknown("probe", name, known))
-        if not names:
+        of_states = self.of_states()
+        names = [name for name in given if name not in of_states]
+        if not given:
             names = list(BUILTIN) if has_vectors else list(BUILTIN)[:1]  # the first one reads no words
         for name in names:
             if known[name].reads_words and not has_vectors:
@@ -162,15 +167,36 @@ class ProbeOptions(OptionGroup):
                 raise OptionError(message)
         return [name for name in known if name in names]
 
+    def of_states(self) -> list[str]:
+        """Return the names of the probes of hidden states, with their keys.
+
+        Raises:
+            OptionError: a name is unknown.
+        """
+        from ...probes import make_state_probe, registered_probes
+
+        names = []
+        for name in split_names(self.probe or ()):
+            if name not in registered_probes():
+                try:
+                    names.append(make_state_probe(name).full_name)
+                except UnknownNameError as error:
+                    raise OptionError(str(error)) from None
+        return list(dict.fromkeys(names))
+
     def control_task(self) -> bool:
         """Whether to train the probes on the control task, too."""
         return "task" in split_names(self.controls)
+
+    def copies_asked(self) -> int:
+        """Return how many copies of the model with random weights the controls name."""
+        return sum(copies_of(name) for name in split_names(self.controls) if name not in ("task", "none"))
 
     def copies(self, *, has_vectors: bool = False) -> int:
         """Return how many copies of the model with random weights to probe; none if no probe reads attention."""
         from ...probes import registered_probes
 
-        copies = sum(copies_of(name) for name in split_names(self.controls) if name not in ("task", "none"))
+        copies = self.copies_asked()
         chosen = self.chosen(has_vectors=has_vectors)
         return copies if any(registered_probes()[name].reads_attention for name in chosen) else 0
 

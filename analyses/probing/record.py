@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,18 @@ import pandas as pd
 from ...corpora_loaders import Sentence, WordVectors
 from ...corpora_loaders.tree import counted_relations
 from ...extractors import get_kind
-from ...probes import registered_probes
+from ...probes import StateRecipe, make_state_probe, registered_probes
 from ...probes.recipe import FEWEST_STEPS, steps_per_epoch
 from ...storage.plugins import extensions
 from ...storage.writing import amount
 from ..contract import Counted
+from ..counting.metric import Metric
 from ..shared.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
-from .folds import Arcs
+from .folds import Arcs, TrainedEpoch
 from .inputs import ProbingInputs, Workspace
-from .rows import NAME, ProbeFacts, RightWords, Tried
+from .rows import NAME, STATES, ProbeFacts, RightWords, StateCounts, StateFacts, Tried
 from .run_options import ProbingOptions
+from .state_training import TrainedStates
 from .training import TrainedProbes
 
 _EXAMPLES = 10  # frequent words without a vector
@@ -74,6 +76,7 @@ def describe(
             ],
             "continued_after_interruption": trained.resumed,
         },
+        **_describe_states(options, trained.states),
         "cache": {
             "type": options.store.cache_type,
             "bytes": {role: store.bytes for role, store in inputs.stores.items()},
@@ -85,6 +88,23 @@ def describe(
             *warnings_of(tested["sentences"]),
             *warnings(options, inputs, workspace),
         ],
+    }
+
+
+def _describe_states(options: ProbingOptions, trained: TrainedStates) -> dict[str, Any]:
+    """Return what the run record says of probes of hidden states; nothing without any."""
+    if not trained.outcomes:
+        return {}
+    probes = {name: make_state_probe(name) for name in trained.chosen}
+    return {
+        "states": {
+            "probes": options.probes.of_states(),
+            "layers": list(trained.layers),
+            "pooling": options.states.pooling,
+            "chosen_layers": dict(trained.chosen),
+            "recipes": {name: asdict(probe.usual) for name, probe in probes.items()},
+            "sentences_made": sum(store.made for store in trained.stores),
+        }
     }
 
 
@@ -110,13 +130,44 @@ def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: Trai
             }
         ),
         arcs=_arcs_table(trained.arcs),
-        history=pd.DataFrame([epoch for outcome in trained.outcomes for epoch in outcome.history]),
+        history=pd.DataFrame(
+            [epoch for outcome in trained.outcomes for epoch in outcome.history],
+            columns=[each.name for each in fields(TrainedEpoch)],
+        ),
         phrases=tuple(facts(options, inputs)),
         notes=tuple(notes(options, inputs, trained)),
+        states=_state_facts(trained.states),
     )
     metric = RightWords(len(attempts))
     metric.update(attempts)
-    return Counted(of_run, {NAME: metric}, {})
+    metrics: dict[str, Metric] = {NAME: metric}
+    if trained.states.outcomes:
+        metrics[STATES] = of_states = StateCounts(sum(len(outcome.tried) for outcome in trained.states.outcomes))
+        of_states.update(np.concatenate([outcome.fractions for outcome in trained.states.outcomes], axis=1))
+    return Counted(of_run, metrics, {})
+
+
+def _state_facts(trained: TrainedStates) -> StateFacts | None:
+    """Return what is stored of probes of hidden states, besides the counts; None without any."""
+    if not trained.outcomes:
+        return None
+    outcomes = [outcome for outcome in trained.outcomes if outcome.history]
+    return StateFacts(
+        tried=tuple(tried for outcome in trained.outcomes for tried in outcome.tried),
+        chosen=dict(trained.chosen),
+        parameters={outcome.tried[0].probe: outcome.parameters for outcome in outcomes},
+        recipes=tuple(f"{name}: {recipe_phrase(make_state_probe(name).usual)}" for name in trained.chosen),
+        history=pd.DataFrame([epoch for outcome in outcomes for epoch in outcome.history]),
+    )
+
+
+def recipe_phrase(recipe: StateRecipe) -> str:
+    """Say how probes of hidden states are trained."""
+    return (
+        f"at most {recipe.epochs} epochs in batches of {recipe.batch} sentences, learning rate "
+        f"{recipe.learning_rate:g}, times {recipe.factor:g} after an epoch without a lower dev loss, stopped after "
+        f"{recipe.patience} of them"
+    )
 
 
 def _digest(sentences: Sequence[Any]) -> str:

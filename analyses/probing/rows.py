@@ -34,6 +34,9 @@ Task = Literal["dependencies", "control"]
 NAME = "probe"
 """The name of the analysis, and of its counts."""
 
+STATES = "probe_states"
+"""The name of the counts of probes of hidden states."""
+
 ROOT_LENGTH = 0
 """The dependency length of root words in tables."""
 
@@ -64,6 +67,31 @@ class TestedSentence:
     relations: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class StateTried:
+    """What one column of the counts of state probes is: a score of a training, or of what reads no states."""
+
+    probe: str
+    layer: int  # −1 for what reads no states
+    source: str  # the model, random weights, or the name of what reads no states
+    task: str  # "gold", or the name of a control task
+    run: int  # 1-based
+    score: str
+    by_length: bool  # whether the score is averaged by sentence length
+    dev: float | None  # the score on the dev sentences, by which layers are chosen
+
+
+@dataclass(frozen=True, eq=False)
+class StateFacts:
+    """What is known of probes of hidden states, except for what they got right."""
+
+    tried: tuple[StateTried, ...]  # in the order of the columns of the counts
+    chosen: dict[str, int]  # the layer of each probe that its dev sentences chose
+    parameters: dict[str, int]  # of each probe
+    recipes: tuple[str, ...]  # a phrase for each probe
+    history: pd.DataFrame = merges_by("first")  # a row for each training, split and epoch
+
+
 @dataclass(frozen=True, eq=False)
 class ProbeFacts:
     """Everything that probing has found, except for which words are right. All results are made of both."""
@@ -81,6 +109,7 @@ class ProbeFacts:
     history: pd.DataFrame = merges_by("first")  # a row for each training, split and epoch
     phrases: tuple[str, ...] = merges_by("union")  # what was trained on what
     notes: tuple[str, ...] = merges_by("union")  # how the numbers came about
+    states: StateFacts | None = None  # None without probes of hidden states
 
     def tested(self) -> list[TestedSentence]:
         """Return the tested sentences."""
@@ -110,6 +139,30 @@ class RightWords(Metric):
     def compute(self) -> npt.NDArray[np.bool_]:
         """Return which words are right, shape (words, attempts)."""
         return torch.cat(self.right).numpy() if self.right else np.zeros((0, self.attempts), dtype=bool)
+
+
+class StateCounts(Metric):
+    """What each tested sentence adds to the scores of probes of hidden states: to a numerator and to a denominator."""
+
+    def __init__(self, tried: int) -> None:
+        super().__init__()
+        self.tried = tried
+        self.fractions: list[Tensor]
+        self.add_state("fractions", [], "cat")
+
+    def update(self, fractions: Float[ndarray, "sentences tried 2"]) -> None:
+        """Count the tested sentences."""
+        self.fractions.append(torch.from_numpy(fractions))
+
+    def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
+        """Add the sentences of another run after those of this one, as the facts do."""
+        if not isinstance(incoming_state, StateCounts):
+            raise ValueError("only the sentences of another probing run can be added")
+        self.fractions = [*self.fractions, *incoming_state.fractions]
+
+    def compute(self) -> npt.NDArray[np.float64]:
+        """Return the fractions, shape (sentences, tried, 2)."""
+        return torch.cat(self.fractions).numpy() if self.fractions else np.zeros((0, self.tried, 2))
 
 
 @dataclass(frozen=True)
@@ -161,6 +214,7 @@ class Tested:
     Attributes:
         sentences, attempts: the tested sentences, and the attempts in the order of the table.
         words: all words of the sentences.
+        states: what each sentence adds to the scores of probes of hidden states; None without such probes.
         groups: the attempts at finding heads, by method and decoding.
         facts: what else is known of the run.
         min_count: the least number of words of which something is said.
@@ -178,13 +232,18 @@ class Tested:
             for tried, words in zip(counted.facts.tried, right.T, strict=True)
         ]
         self.groups = by_method(self.attempts)
+        self.states = counted.metric(STATES, StateCounts).compute() if counted.facts.states else None
+
+    @cached_property
+    def weights(self) -> Float[ndarray, "replicates sentences"]:
+        """How often each sentence is drawn in each replicate, the same for all methods."""
+        ids = [sentence.id for sentence in self.sentences]
+        return poisson_weights(ids, self.facts.replicates, self.facts.seed).astype(np.float64)
 
     @cached_property
     def replicated(self) -> dict[Key, Float[ndarray, " with_words"]]:
         """The mean score of each method in each replicate with a word to score."""
-        ids = [sentence.id for sentence in self.sentences]
-        weights = poisson_weights(ids, self.facts.replicates, self.facts.seed).astype(np.float64)
-        words, n_sentences = self.words, len(ids)
+        words, n_sentences, weights = self.words, len(self.sentences), self.weights
         total = weights @ np.bincount(words.sentence, weights=words.scored, minlength=n_sentences)
         scores = {}
         for key, attempts in self.groups.items():

@@ -14,6 +14,7 @@ from ..shared.input_options import ModelOptions
 from ..shared.numbers import Seed
 from ..shared.options import CountOptions, FeedForwardOptions
 from .options import MapStoreOptions, ProbedMapOptions, ProbeOptions, ProbeTrainingOptions, Role, TreebankOptions
+from .state_options import StateProbeOptions
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class ProbingOptions(OptionGroup):
     training: ProbeTrainingOptions = field(default_factory=ProbeTrainingOptions)
     maps: ProbedMapOptions = field(default_factory=ProbedMapOptions)
     feed_forward: FeedForwardOptions = field(default_factory=FeedForwardOptions)
+    states: StateProbeOptions = field(default_factory=StateProbeOptions)
     store: MapStoreOptions = field(default_factory=MapStoreOptions)
     counts: CountOptions = field(default_factory=CountOptions)
 
@@ -44,8 +46,10 @@ class ProbingOptions(OptionGroup):
         super().check()
         self.treebanks.check(loaded)
         self.probes.check(has_vectors=has_vectors)
-        for group in (self.model, self.training, self.maps, self.store, self.counts):
+        for group in (self.model, self.training, self.maps, self.states, self.store, self.counts):
             group.check()
+        if self.states != StateProbeOptions() and not self.probes.of_states():
+            raise OptionError("--layers, --pooling, --rank and --hidden are for probes of hidden states, such as arcs")
         if self.feed_forward != FeedForwardOptions() and "atbff" not in self.maps.map:
             raise OptionError("--ff-bias is for maps that pass the feed-forward block (atbff…)")
         files = [Path(name) for names in self.treebanks.files(loaded).values() for name in names]

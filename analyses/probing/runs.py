@@ -66,7 +66,7 @@ class Runs(ProbeQuestion):
 
     def draw(self, answer: RunTables, results: ProbeResults, title: str) -> Mapping[str, Figure]:
         """Draw the history."""
-        return {"probe_training": training_figure(answer.history, title=title)}
+        return {"probe_training": training_figure(answer.history, title=title)} if len(answer.history) else {}
 
 
 def _run_row(words: TestedWords, attempt: Attempt) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class Scores(ProbeQuestion):
             "has_published": "paper_uas" in argmax,
             "has_intervals": bool((argmax["uas_low"] < argmax["uas_high"]).any()),
             # Probes on random weights have more runs, because every copy of the network has its own.
-            "runs": int(argmax.loc[argmax["method"].isin(results.probes), "runs"].min()),
+            "runs": min(argmax.loc[argmax["method"].isin(results.probes), "runs"], default=argmax["runs"].max()),
             "facts": list(results.facts),
             "notes": list(results.notes),
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from .inputs import ProbingInputs, Workspace, split_stores, store_treebanks
 from .methods import BASELINES, RANDOM
 from .rows import Attempt
 from .run_options import ProbingOptions
+from .state_training import TrainedStates, train_state_probes
 
 
 @dataclass(frozen=True)
@@ -38,21 +39,24 @@ class TrainedProbes:
     single_heads: tuple[SingleHead, ...]  # the baseline of single heads, split by split
     outcomes: tuple[TrainingOutcome, ...]  # in the order of the table
     copies: tuple[StoredMaps, ...] = ()  # the word maps of the copies with random weights
+    states: TrainedStates = field(default_factory=TrainedStates)
 
     @property
     def attempts(self) -> list[Attempt]:
         """What every method got right, in the order of the table."""
-        return [*self.baselines, *(attempt for outcome in self.outcomes for attempt in outcome.attempts)]
+        of_maps = (attempt for outcome in self.outcomes for attempt in outcome.attempts)
+        return [*self.baselines, *of_maps, *self.states.attempts]
 
     @property
     def resumed(self) -> int:
         """How many trainings continued from an interrupted run."""
-        return sum(outcome.resumed for outcome in self.outcomes)
+        return sum(outcome.resumed for outcome in self.outcomes) + sum(each.resumed for each in self.states.outcomes)
 
     @property
     def checkpoints(self) -> list[Path]:
         """The checkpoints of all trainings, which are of no use once the results are in place."""
-        return [path for outcome in self.outcomes for path in outcome.checkpoints]
+        of_states = (path for outcome in self.states.outcomes for path in outcome.checkpoints)
+        return [*(path for outcome in self.outcomes for path in outcome.checkpoints), *of_states]
 
     @property
     def arcs(self) -> dict[str, list[Arcs]]:
@@ -71,11 +75,12 @@ def train_probes(options: ProbingOptions, inputs: ProbingInputs, workspace: Work
     for copy in range(options.probes.copies(has_vectors=inputs.vectors is not None)):
         twin = inputs.encoder.random_init(options.seed + copy)
         stores = store_treebanks(twin, inputs.treebanks, options, workspace, label=f"maps of random weights {copy + 1}")
-        splits = split_stores(options, stores, hold_out=inputs.choice.holds_out)
+        splits = split_stores(options, stores, hold_out=inputs.holds_out)
         trainings += _trainings_of_copy(options, inputs, copy, splits)
         maps += stores.values()
     outcomes = tuple(_train(trainings, options, inputs, workspace))
-    return TrainedProbes(baselines, single_heads, outcomes, tuple(maps))
+    states = train_state_probes(options, inputs, workspace)
+    return TrainedProbes(baselines, single_heads, outcomes, tuple(maps), states)
 
 
 def _fit_baselines(inputs: ProbingInputs, workspace: Workspace) -> tuple[tuple[Attempt, ...], tuple[SingleHead, ...]]:

@@ -24,10 +24,9 @@ from .probe import StateProbe
 from .training import StateRecipe
 from .tree_scores import Fraction, StateScore
 
-
 _START = 0.1
-"""Initial weights are this small, so that all candidates begin nearly equal. With weights of 1, a product of two vectors
-begins far from 0, and of 1,500 training sentences the probe learned to find 65 % of the heads instead of 69 %."""
+"""Initial weights are this small, so that all candidates begin nearly equal. With weights of 1, a product of two
+vectors begins far from 0, and from 1,500 sentences the probe learned to find 65 % of the heads instead of 69 %."""
 
 
 class ArcModule(Standardized):
@@ -80,9 +79,6 @@ class ArcProbe(StateProbe):
 
     Args:
         rank: the number of dimensions that states are projected to before they are multiplied.
-        control_of: the control task: ``"behaviors"`` of words, as of `attentionology.probes.control_task`, or
-            ``"trees"``, as of `attentionology.probes.control_trees`. States hold the position of every word, so that
-            behaviors are easy for them.
         recipe, random_state: see `StateProbe`.
 
     Example:
@@ -99,25 +95,21 @@ class ArcProbe(StateProbe):
     meaning = "a biaffine classifier that finds the head of a word from the states of a layer"
     usual = StateRecipe(batch=10, factor=0.5, better=0.001)
     metrics = (StateScore("uas"),)
-
-    def __init__(
-        self,
-        *,
-        rank: int = 64,
-        control_of: str = "trees",
-        recipe: StateRecipe | None = None,
-        random_state: int = 0,
-    ) -> None:
-        super().__init__(rank=rank, recipe=recipe, random_state=random_state)
-        self.control_of = control_of
+    controls = ("trees", "behaviors")
+    finds_heads = True
+    beside = ("attention", "best single head")
+    color = "orange"
 
     def gold(self, sentence: Sentence) -> Heads:
         """Return the heads."""
         return annotated(sentence).heads
 
-    def control(self, training: Sequence[Sentence], seed: int) -> Callable[[Sentence], Heads]:
-        """Return the heads of the control task."""
-        controlled = control_trees if self.control_of == "trees" else control_task
+    def control(self, training: Sequence[Sentence], seed: int, task: str = "") -> Callable[[Sentence], Heads]:
+        """Return the heads of control trees, or those of `attentionology.probes.control_task` (``behaviors``).
+
+        States hold the position of every word, so that behaviors are easy for them.
+        """
+        controlled = control_task if task == "behaviors" else control_trees
         return lambda sentence: controlled([sentence], seed)[0].heads
 
     def make_module(self, dim: int) -> StateModule:
@@ -150,7 +142,7 @@ class ArcAttentionProbe(ArcProbe):
     """`ArcProbe` together with `attentionology.probes.AttentionProbe`: what each adds to the other.
 
     Args:
-        rank, control_of, recipe, random_state: see `ArcProbe`.
+        rank, recipe, random_state: see `ArcProbe`.
 
     Example:
         >>> from attentionology.probes import ArcAttentionProbe
@@ -161,6 +153,8 @@ class ArcAttentionProbe(ArcProbe):
     name = "arcs+attention"
     meaning = "a biaffine classifier of the states of a layer, and one learned weight per attention head and direction"
     reads_maps = True
+    beside = ("arcs", "attention")
+    color = "purple"
 
     def make_module(self, dim: int) -> StateModule:
         """Return both classifiers."""

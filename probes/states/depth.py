@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
@@ -55,6 +59,19 @@ class DepthProbe(DistanceProbe):
         gold = examples.padded([tree_depths(heads) for heads in examples.gold], NO_PATH)
         errors = (predicted - gold).abs() * (gold != NO_PATH)
         return (errors.sum(1) / examples.words.sum(1)).sum()
+
+    def floors(
+        self, training: Sequence[Sentence], gold: Callable[[Sentence], Heads]
+    ) -> dict[str, Callable[[Sentence], ndarray]]:
+        """Return the mean depth of the training words at the same place, counted from the beginning of the sentence."""
+        depths: defaultdict[int, list[int]] = defaultdict(list)
+        for sentence in training:
+            for place, depth in enumerate(tree_depths(gold(sentence))):
+                if depth != NO_PATH:
+                    depths[place].append(int(depth))
+        means = {place: float(np.mean(of_place)) for place, of_place in depths.items()}
+        deepest = max(means.values(), default=0.0)
+        return {"depth by place": lambda sentence: np.array([means.get(n, deepest) for n in range(len(sentence))])}
 
     def outcome(self, predicted: ndarray, gold: Heads, sentence: Sentence) -> dict[str, Fraction]:
         """Return whether the root is found, and the correlation."""

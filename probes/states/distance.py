@@ -64,13 +64,14 @@ class DistanceProbe(StateProbe):
 
     name = "distance"
     meaning = "squared distances of projected states, learned to be the distances of words in the tree"
+    controls = ("trees",)
     metrics = (StateScore("uuas"), StateScore("dspr", by_length=True))
 
     def gold(self, sentence: Sentence) -> Heads:
         """Return the heads."""
         return annotated(sentence).heads
 
-    def control(self, training: Sequence[Sentence], seed: int) -> Callable[[Sentence], Heads]:
+    def control(self, training: Sequence[Sentence], seed: int, task: str = "") -> Callable[[Sentence], Heads]:
         """Return the heads of control trees, see `attentionology.probes.control_trees`."""
         return lambda sentence: control_trees([sentence], seed)[0].heads
 
@@ -91,6 +92,17 @@ class DistanceProbe(StateProbe):
             "uuas": found_edges(predicted, distances, self.kept(sentence)),
             "dspr": correlated_distances(predicted, distances),
         }
+
+    def floors(
+        self, training: Sequence[Sentence], gold: Callable[[Sentence], Heads]
+    ) -> dict[str, Callable[[Sentence], ndarray]]:
+        """Return the chain, in which each word is linked to the next one."""
+
+        def chain(sentence: Sentence) -> ndarray:
+            number = np.arange(len(sentence))
+            return np.asarray(np.abs(number[:, None] - number))
+
+        return {"chain": chain}
 
     def kept(self, sentence: Sentence) -> ndarray:
         """Return which words are no punctuation."""

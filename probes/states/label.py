@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -86,6 +87,7 @@ class LabelProbe(StateProbe):
     meaning = "a softmax layer that tells the label of a word from its state"
     usual = StateRecipe(factor=0.5, better=0.001)
     metrics = (StateScore("accuracy"),)
+    controls = ("types",)
     keyed = True
     learned = ("classes_",)
 
@@ -112,7 +114,7 @@ class LabelProbe(StateProbe):
         """Return the labels."""
         return labels(sentence, self.key)
 
-    def control(self, training: Sequence[Sentence], seed: int) -> Callable[[Sentence], Labels]:
+    def control(self, training: Sequence[Sentence], seed: int, task: str = "") -> Callable[[Sentence], Labels]:
         """Return labels that depend on the word type, see `attentionology.probes.control_labels`."""
         return control_labels(self.gold, training, seed)
 
@@ -133,6 +135,32 @@ class LabelProbe(StateProbe):
     def cut(self, predicted: Tensor, words: int) -> ndarray:
         """Return the scores of the classes for the words of a sentence."""
         return predicted[:words].numpy()
+
+    def floors(
+        self, training: Sequence[Sentence], gold: Callable[[Sentence], Labels]
+    ) -> dict[str, Callable[[Sentence], ndarray]]:
+        """Return the most frequent label, and that of the word type, upper and lower case alike."""
+        of_type: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        of_all: Counter[str] = Counter()
+        for sentence in training:
+            for word, label in zip(sentence.words, gold(sentence), strict=True):
+                if label is not None:
+                    of_type[word.lower()][label] += 1
+                    of_all[label] += 1
+        number_of = {name: number for number, name in enumerate(self.classes_)}
+        rows = np.eye(len(self.classes_))
+
+        def most_frequent(counts: Counter[str]) -> ndarray:  # of equally frequent ones, the first by name
+            return np.asarray(rows[number_of[min(counts, key=lambda name: (-counts[name], name))]])
+
+        overall = most_frequent(of_all)
+        by_type = {word: most_frequent(counts) for word, counts in of_type.items()}
+        return {
+            "most frequent label": lambda sentence: np.stack([overall] * len(sentence)),
+            "label of the word type": lambda sentence: np.stack(
+                [by_type.get(word.lower(), overall) for word in sentence.words]
+            ),
+        }
 
     def predict_labels(self, states: Sequence[Any]) -> list[list[str]]:
         """Return the label of each word, sentence by sentence."""
@@ -174,6 +202,7 @@ class RelationProbe(LabelProbe):
 
     name = "relation"
     meaning = "a softmax layer that tells the relation of a word to its head from the states of both"
+    controls = ("pairs",)
 
     def __init__(
         self, key: str = "relation", *, hidden: int = 0, recipe: StateRecipe | None = None, random_state: int = 0
@@ -190,7 +219,7 @@ class RelationProbe(LabelProbe):
         heads = annotated(sentence).heads
         return [label if head else None for label, head in zip(labels(sentence, self.key), heads, strict=True)]
 
-    def control(self, training: Sequence[Sentence], seed: int) -> Callable[[Sentence], Labels]:
+    def control(self, training: Sequence[Sentence], seed: int, task: str = "") -> Callable[[Sentence], Labels]:
         """Return relations that depend on the types of both words."""
         return control_labels(self.gold, training, seed, of_pairs=True)
 

@@ -40,6 +40,11 @@ class StateProbe(ABC):
         meaning: what the probe is, as a phrase for the report.
         usual: the recipe of the literature.
         metrics: its scores, by the first of which layers are chosen.
+        controls: the names of its control tasks. Selectivity is what is left above the first one.
+        finds_heads: whether it predicts scores of candidate heads, ROOT first, as `attentionology.probes.decode` takes
+            them. It then stands beside the probes of maps in the table of attachment scores.
+        beside: the methods of that table that it is compared with.
+        color: its color in figures, by its name in the palette.
         reads_maps: whether it reads word maps beside the states.
         learned: the attributes that `prepare` sets, sequences of names, which are saved with the probe.
         keyed: whether its name is followed by a key that says what is learned, such as ``label:upos``.
@@ -67,7 +72,7 @@ class StateProbe(ABC):
         ...     def gold(self, sentence):
         ...         return [len(word) for word in sentence.words]
         ...
-        ...     def control(self, training, seed):
+        ...     def control(self, training, seed, task=""):
         ...         return lambda sentence: [sum(map(ord, word)) % 7 for word in sentence.words]
         ...
         ...     def make_module(self, dim):
@@ -90,7 +95,11 @@ class StateProbe(ABC):
     meaning: ClassVar[str] = ""
     usual: ClassVar[StateRecipe] = StateRecipe()
     metrics: ClassVar[tuple[StateScore, ...]]
+    controls: ClassVar[tuple[str, ...]] = ("control",)
     reads_maps: ClassVar[bool] = False
+    finds_heads: ClassVar[bool] = False
+    beside: ClassVar[tuple[str, ...]] = ()
+    color: ClassVar[str] = "black"
     keyed: ClassVar[bool] = False
     learned: ClassVar[tuple[str, ...]] = ()
 
@@ -117,8 +126,14 @@ class StateProbe(ABC):
         """Return what the annotation says of each word."""
 
     @abstractmethod
-    def control(self, training: Sequence[Sentence], seed: int) -> Callable[[Sentence], Gold]:
-        """Return what is learned in place of `gold` in the control task, which depends on the words alone."""
+    def control(self, training: Sequence[Sentence], seed: int, task: str = "") -> Callable[[Sentence], Gold]:
+        """Return what is learned in place of `gold` in a control task, which depends on the words alone.
+
+        Args:
+            training: the training sentences.
+            seed: the seed of what is drawn.
+            task: one of `controls`; empty for the first one.
+        """
 
     @abstractmethod
     def make_module(self, dim: int) -> StateModule:
@@ -135,6 +150,17 @@ class StateProbe(ABC):
     @abstractmethod
     def outcome(self, predicted: ndarray, gold: Gold, sentence: Sentence) -> dict[str, Fraction]:
         """Return what a sentence adds to each of the `metrics`."""
+
+    def floors(
+        self, training: Sequence[Sentence], gold: Callable[[Sentence], Gold]
+    ) -> dict[str, Callable[[Sentence], ndarray]]:
+        """Return what predicts without any states, by name: each gives for a sentence what the probe would predict.
+
+        Args:
+            training: the training sentences.
+            gold: what the annotation says of them.
+        """
+        return {}
 
     def prepare(self, gold: Sequence[Gold]) -> None:
         """Take from the annotation of all training sentences what the module needs, such as classes.

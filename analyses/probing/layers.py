@@ -1,0 +1,341 @@
+"""What can be read from the hidden states of each layer, beside controls and what reads no states?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...probes import make_state_probe
+from ...reports.columns import Row, Schema, TableColumn, bounds
+from ...reports.drawing import BLACK, PALETTE, TEXT, finish, panels, styled
+from ...reports.explorer.contribution import Contribution
+from ...reports.finding import Finding
+from ...reports.format import percent, rows_of
+from ...reports.table import ShownTable
+from ..comparison.differences import LEVEL
+from ..counting.held_out import NO_CLAIM
+from ..counting.resampling import FEWEST_UNITS
+from ..shared.explored import points, share
+from .rows import ProbeQuestion, ProbeResults, Tested
+from .state_scores import MODEL, RANDOM_WEIGHTS, StateScores, contrast_rows, state_rows
+
+_SCORES = {"uas": "UAS", "uuas": "UUAS", "dspr": "DSpr", "root": "root", "nspr": "NSpr"}
+"""How scores are called, where it is not by the name in the tables."""
+
+_SIGNED = ("selectivity", "over_random")
+
+
+def score_name(score: str) -> str:
+    """Return how a score is called."""
+    return _SCORES.get(score, score)
+
+
+def _written(column: str) -> Callable[[Row], str]:
+    """Return what writes a value of a row: a share in percent, and a correlation as it is."""
+
+    def write(row: Row) -> str:
+        value = row[column]
+        if pd.isna(value):
+            return "–"
+        return f"{value:.3f}".replace("-", "−") if row["by_length"] else percent(value, sign=column in _SIGNED)
+
+    return write
+
+
+def _bounds(column: str) -> Callable[[Row], str]:
+    """Return what writes the interval of a value."""
+    of_shares = bounds(column)
+
+    def write(row: Row) -> str:
+        low, high = row[f"{column}_low"], row[f"{column}_high"]
+        if not row["by_length"] or pd.isna(low):
+            return of_shares(row)
+        return f"[{low:.3f}, {high:.3f}]".replace("-", "−")
+
+    return write
+
+
+def _layer(row: Row) -> str:
+    """Return the layer of a row, or what predicts without states."""
+    return str(row["source"]) if pd.isna(row["layer"]) else f"{row['layer']:.0f}{' ←' if row['chosen'] else ''}"
+
+
+LAYERS = Schema(
+    "probe_layers",
+    "With probes of hidden states. One row per training and score, and per score of what reads no states.",
+    (
+        TableColumn("probe", "text", "the probe, with what it learns"),
+        TableColumn("layer", "count", "the layer, 0 for the output of the embedding block; empty without states"),
+        TableColumn("source", "text", "`model`, `random weights` (in all layers), or what predicts without states"),
+        TableColumn("task", "text", "`gold`, or the name of the control task"),
+        TableColumn("run", "number from 1", "the training run"),
+        TableColumn("score", "text", "the score: `uas`, `uuas`, `dspr`, `root`, `nspr`, or `accuracy`"),
+        TableColumn("value", "share", "its value on the tested sentences"),
+        TableColumn("dev", "share", "the score on the dev sentences, by which layers are chosen"),
+    ),
+)
+
+STATES_TABLE = Schema(
+    "probe_states",
+    "With probes of hidden states. One row per probe, score and layer, and per score of what reads no states.",
+    (
+        TableColumn("probe", "text", "the probe, with what it learns", "probe"),
+        TableColumn("score", "text", "as in `probe_layers.csv`", "score", cell=lambda row: score_name(row["score"])),
+        TableColumn(
+            "layer", "count", "the layer; empty for what reads no states", "layer", cell=_layer,
+            help="0 is the output of the embedding block; ← marks the layer that the dev sentences chose; other rows "
+            "predict without states",
+        ),
+        TableColumn("source", "text", "`model`, or the name of what predicts without states"),
+        TableColumn("runs", "count", "training runs"),
+        TableColumn(
+            "value value_low value_high", "share", "the mean over runs, with the interval over sentences", "found",
+            cell=_written("value"), beside=_bounds("value"),
+            help="the share of heads (UAS), edges (UUAS), labels or roots that are right, or a mean correlation (DSpr, "
+            "NSpr)",
+        ),
+        TableColumn("value_sd", "share", "the standard deviation over runs"),
+        TableColumn(
+            "control", "share", "the mean on the first control task", "control task", cell=_written("control"),
+            optional=True,
+        ),
+        TableColumn(
+            "selectivity selectivity_low selectivity_high", "points", "`value` − `control`; the interval is paired",
+            "selectivity", cell=_written("selectivity"), beside=_bounds("selectivity"), optional=True, room="page",
+        ),
+        TableColumn(
+            "random", "share", "the mean on copies with random weights in their layers", "random weights",
+            cell=_written("random"), optional=True,
+        ),
+        TableColumn(
+            "over_random over_random_low over_random_high", "points", "`value` − `random`; the interval is paired",
+            "over random", cell=_written("over_random"), beside=_bounds("over_random"), optional=True,
+        ),
+        TableColumn("dev", "share", "the mean on the dev sentences"),
+        TableColumn("chosen", "yes or no", "whether the dev sentences chose the layer"),
+        TableColumn("by_length", "yes or no", "whether the score is a correlation, averaged by sentence length"),
+    ),
+)  # fmt: skip
+
+CONTRASTS = Schema(
+    "probe_state_contrasts",
+    "With probes of hidden states. One row per difference of the first score of a probe.",
+    (
+        TableColumn("probe", "text", "the probe", "probe"),
+        TableColumn("layer", "count", "its layer", "layer"),
+        TableColumn("second", "text", "what it is compared with", "minus"),
+        TableColumn(
+            "difference low high", "points", "its score minus that of the other; the interval is paired", "points",
+            beside=bounds(),
+        ),
+        TableColumn("p", "p", "the two-sided p value"),
+        TableColumn("p_holm", "p", "adjusted for all differences of the probe (Holm 1979)", "adjusted p"),
+    ),
+)  # fmt: skip
+
+TRAINING = Schema(
+    "probe_state_training",
+    "With probes of hidden states. One row per training, fold and epoch.",
+    (
+        TableColumn("probe layer source task", "text", "as in `probe_layers.csv`"),
+        TableColumn("run fold epoch", "number from 1", "the training run, the fold and the epoch"),
+        TableColumn("loss dev_loss", "number", "the mean loss of a training and of a dev sentence"),
+        TableColumn("rate", "number", "the learning rate"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class LayerTables:
+    """The answer: the four tables, and the effective number of sentences."""
+
+    layers: pd.DataFrame
+    states: pd.DataFrame
+    contrasts: pd.DataFrame
+    training: pd.DataFrame
+    units: float
+    recipes: tuple[str, ...]
+    parameters: dict[str, int]
+
+
+class Layers(ProbeQuestion):
+    """What can be read from the hidden states of each layer?"""
+
+    name = "layers"
+    tables = (LAYERS, STATES_TABLE, CONTRASTS, TRAINING)
+    template = Path(__file__).with_name("layers.html.j2")
+
+    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> LayerTables | None:
+        """Return the tables; None without probes of hidden states."""
+        facts = counts.facts.states
+        if facts is None or counts.states is None:
+            return None
+        scored = StateScores(counts, counts.states, facts.tried)
+        return LayerTables(
+            layers=pd.DataFrame([scored.row(column) for column in range(len(facts.tried))]),
+            states=pd.DataFrame(list(state_rows(scored, facts.chosen))),
+            contrasts=pd.DataFrame(
+                list(contrast_rows(scored, facts.chosen)),
+                columns=["probe", "layer", "second", "difference", "low", "high", "p", "p_holm"],
+            ),
+            training=facts.history,
+            units=scored.units,
+            recipes=facts.recipes,
+            parameters=facts.parameters,
+        )
+
+    def frames(self, answer: LayerTables, results: ProbeResults) -> Mapping[str, pd.DataFrame]:
+        """Return the tables."""
+        return {
+            LAYERS.name: answer.layers,
+            STATES_TABLE.name: answer.states,
+            CONTRASTS.name: answer.contrasts,
+            TRAINING.name: answer.training,
+        }
+
+    def show(self, answer: LayerTables, results: ProbeResults) -> Sequence[ShownTable]:
+        """Return the scores by layer, and the differences."""
+        return (
+            states_table(answer),
+            ShownTable(CONTRASTS.name, "Differences (points)", CONTRASTS.columns, rows_of(answer.contrasts)),
+        )
+
+    def draw(self, answer: LayerTables, results: ProbeResults, title: str) -> Mapping[str, Figure]:
+        """Draw the scores by layer."""
+        return {"probe_layers": layers_figure(answer.states, results.argmax, title=title)}
+
+    def values(self, answer: LayerTables, results: ProbeResults) -> Mapping[str, Any]:
+        """Return what the probes are, and how they are trained."""
+        names = list(dict.fromkeys(answer.states["probe"]))
+        return {
+            "state_meanings": {name: make_state_probe(name).meaning for name in names},
+            "state_recipes": list(answer.recipes),
+            "state_parameters": [f"{name} {answer.parameters[name]:,}" for name in names],
+            "layer_contrasts": len(answer.contrasts),
+        }
+
+    def findings(self, answer: LayerTables, results: ProbeResults) -> Sequence[Finding]:
+        """Say which layer is best, and what it is not told apart from."""
+        return [Finding(text, "#layers") for text in layer_texts(answer)]
+
+    def explore(self, answer: LayerTables, counts: Tested, results: ProbeResults, kind: str) -> Contribution | None:
+        """Return what was found, for the explorer, if probes of maps have something to show there."""
+        if not results.answers.get("head_weights"):
+            return None
+        return Contribution(findings=tuple(self.findings(answer, results)))
+
+
+def states_table(answer: LayerTables) -> ShownTable:
+    """Return the scores by layer."""
+    title = "Read from hidden states (%; correlations as numbers)"
+    return ShownTable(
+        STATES_TABLE.name, title, STATES_TABLE.columns, rows_of(answer.states),
+        style=lambda row: "strong" if row["chosen"] else "", wide=110,
+    )  # fmt: skip
+
+
+_BESIDE_HEADS = ("attention", "best single head", "right-branching")
+"""The methods that read no states of a layer and find heads, too."""
+
+_DASHES = ((0, (6, 2)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+_PLACES: tuple[tuple[float, Literal["left", "center", "right"]], ...] = (
+    (0.99, "right"), (0.01, "left"), (0.5, "center"),
+)  # fmt: skip
+"""Where lines are named: neighbors apart, because their values may be nearly equal."""
+
+
+@styled
+def layers_figure(states: pd.DataFrame, methods: pd.DataFrame, *, title: str) -> Figure:
+    """Draw the first score of each probe by layer, with its control task, random weights and what reads no states."""
+    probes = list(dict.fromkeys(states["probe"]))
+    columns = min(2, len(probes))
+    rows = -(-len(probes) // columns)
+    figure, grid = panels(TEXT, 0.7 + 2.5 * rows, rows=rows, columns=columns)
+    for axes, probe in zip(grid.flat, probes, strict=False):
+        of_probe = states[(states["probe"] == probe) & ~states["by_length"]]
+        _draw_states(axes, of_probe[of_probe["layer"].notna()].sort_values("layer"))
+        lines = [(row["source"], row["value"]) for row in rows_of(of_probe[of_probe["layer"].isna()])]
+        if make_state_probe(probe).finds_heads:
+            known = methods.set_index("method")["uas"]
+            lines = [(name, known[name]) for name in _BESIDE_HEADS if name in known]
+        lines.sort(key=lambda line: line[1])
+        for (name, value), dashes, (x, side) in zip(lines, _DASHES, _PLACES, strict=False):
+            axes.axhline(100 * value, color=BLACK, linewidth=0.8, linestyle=dashes)
+            axes.annotate(
+                f"{name} {percent(value)}", (x, 100 * value), xycoords=("axes fraction", "data"),
+                xytext=(0, 2), textcoords="offset points", ha=side, fontsize=6, color=BLACK,
+            )  # fmt: skip
+        axes.set_ylabel(f"{score_name(str(of_probe['score'].iloc[0]))} (%)")
+        axes.set_title(probe, loc="left", fontsize=8)
+    for axes in list(grid.flat)[len(probes) :]:
+        axes.set_axis_off()
+    finish(figure, grid.flat[0], title)
+    return figure
+
+
+def _draw_states(axes: Axes, rows: pd.DataFrame) -> None:
+    """Draw the scores of one probe by layer, with those of its control task and of random weights."""
+    blue, orange, grey = (str(PALETTE["named"][name][0]).upper() for name in ("blue", "orange", "grey"))
+    layers, values = rows["layer"].to_numpy(), 100 * rows["value"].to_numpy()
+    axes.fill_between(layers, 100 * rows["value_low"], 100 * rows["value_high"], color=blue, alpha=0.2, linewidth=0)
+    axes.plot(layers, values, color=blue, marker="o", markerfacecolor="white", markersize=4, label="states")
+    is_chosen = rows["chosen"].to_numpy(dtype=bool)
+    axes.plot(layers[is_chosen], values[is_chosen], "o", color=blue, markersize=4)
+    beside = (("control", "control task", orange, "--"), ("random", "random weights", grey, ":"))
+    for column, label, color, style in beside:
+        if rows[column].notna().any():
+            axes.plot(layers, 100 * rows[column], style, color=color, label=label)
+    axes.set_xticks(layers, [f"{layer:.0f}" for layer in layers])
+    axes.set_xlabel("layer")
+    axes.grid(visible=True, axis="y")
+    axes.set_ylim(0, 100)
+
+
+def layer_texts(answer: LayerTables) -> Iterator[str]:
+    """Yield what the first score of each probe says of layers, each under its condition."""
+    states, contrasts = answer.states, answer.contrasts
+    for probe in dict.fromkeys(states["probe"]):
+        of_probe = states[(states["probe"] == probe) & (states["source"] == MODEL) & ~states["by_length"]]
+        if of_probe["value"].isna().all():
+            continue
+        best = next(row for row in rows_of(of_probe) if row["chosen"])
+        score = score_name(best["score"])
+        found = share(best["value"], best["value_low"], best["value_high"])
+        text = (
+            f"{probe}: on test sentences, layer {best['layer']:.0f}, which the dev sentences chose, has {score} {found}"
+        )
+        if answer.units < FEWEST_UNITS or math.isnan(best["value_low"]):
+            yield f"{text}. It is not compared: {NO_CLAIM.format(units='sentences')}."
+            continue
+        of_contrasts = rows_of(contrasts[contrasts["probe"] == probe])
+        own = [row for row in of_contrasts if row["layer"] == best["layer"]]
+        for row in own:
+            if row["second"].startswith("layer "):
+                continue
+            difference = points(row["difference"], row["low"], row["high"])
+            verdict = "" if is_clear(row) else ", which is not clear,"
+            text += f"; {difference}{verdict} against {row['second']}"
+        yield f"{text}."
+        of_layers = [row for row in own if row["second"].startswith("layer ")]
+        same = [row["second"].removeprefix("layer ") for row in of_layers if not is_clear(row)]
+        if same:
+            layers = f"Layer {same[0]}" if len(same) == 1 else f"Layers {', '.join(same[:-1])} and {same[-1]}"
+            yield f"{probe}: {layers} cannot be told apart from layer {best['layer']:.0f}."
+        below = [
+            row for row in of_contrasts if row["second"] == RANDOM_WEIGHTS and row["difference"] < 0 and is_clear(row)
+        ]
+        for row in below:
+            difference = points(row["difference"], row["low"], row["high"])
+            yield f"{probe}: layer {row['layer']:.0f} is below random weights ({difference})."
+
+
+def is_clear(row: Mapping[str, Any]) -> bool:
+    """Whether a difference excludes 0 with its whole interval, and is significant after adjustment."""
+    return bool(row["p_holm"] < LEVEL and (row["low"] > 0 or row["high"] < 0))

@@ -1,0 +1,216 @@
+"""One training of one probe of hidden states on one split, in this process or in another one.
+
+A training is the smallest piece of work: it has a checkpoint of its own, computes with one thread, and depends on
+nothing but its states, its seed and its recipe, so that the results do not depend on the number of processes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+
+from ...corpora_loaders import Sentence
+from ...extractors import MapBatch, StoredStates
+from ...probes import Checkpoint, Decoding, StateProbe, TrainingError, decode, make_state_probe
+from ...probes.splits import Split
+from ...reports.progress import Stages, progress_bar
+from ...storage.cache_log import CacheLog
+from ...storage.plugins import running
+
+MODEL, RANDOM_WEIGHTS = "model", "random weights"
+"""What states are read from."""
+
+GOLD, BEHAVIORS = "gold", "behaviors"
+"""The task itself, and the control task that probes of attention have, too."""
+
+
+@dataclass(frozen=True)
+class StateSplit:
+    """Stored states to train on, to stop by and to test on, with the maps of the same sentences."""
+
+    train: StoredStates
+    dev: StoredStates
+    test: StoredStates
+    maps: Split
+
+
+@dataclass(frozen=True)
+class StateTraining:
+    """One probe that is trained on one layer with one seed, on every split."""
+
+    probe: str
+    layer: int
+    source: str
+    task: str
+    seed: int
+    run: int  # 1-based
+    splits: tuple[StateSplit, ...]
+
+    @property
+    def label(self) -> str:
+        """What progress bars and errors call the training."""
+        source = "" if self.source == MODEL else f", {self.source}"
+        task = "" if self.task == GOLD else f", control task ({self.task})"
+        return f"{self.probe} of layer {self.layer}{source}{task}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class StateEpoch:
+    """One epoch of one training on one split: a row of the table of all trainings, whose columns say more."""
+
+    probe: str
+    layer: int
+    source: str
+    task: str
+    run: int
+    fold: int
+    epoch: int
+    loss: float
+    dev_loss: float | None
+    rate: float
+
+
+@dataclass(frozen=True)
+class StateSetting:
+    """What all trainings of a run have in common."""
+
+    arguments: Mapping[str, Any]  # of the constructors of probes
+    trees: bool
+    cache: Path
+    folder: Path | None
+
+
+@dataclass(frozen=True)
+class TrainedSplit:
+    """What one training gave on one split."""
+
+    fractions: Float[ndarray, "sentences scores 2"]
+    dev: tuple[float, float]  # the fraction of the first score on the dev sentences
+    heads: Mapping[Decoding, Sequence[ndarray]]  # of the tested sentences, if the probe finds heads
+    history: tuple[StateEpoch, ...]
+    checkpoint: Path
+    resumed: bool
+    parameters: int
+    cache_log: CacheLog
+    seconds: Mapping[str, float]
+
+
+def prepare_training(
+    setting: StateSetting, trainings: Sequence[StateTraining], threads: int | None
+) -> Callable[[tuple[int, int]], TrainedSplit | str]:
+    """Return the function that trains one of the probes on one of its splits, in a process with so many threads."""
+    if threads:
+        torch.set_num_threads(threads)
+
+    def train(job: tuple[int, int]) -> TrainedSplit | str:
+        index, fold = job
+        try:
+            return train_split(setting, trainings[index], fold, watched=threads is None)
+        except TrainingError as error:  # which would reach the run as a `WorkerError` if it were raised
+            return str(error)
+
+    return train
+
+
+def train_split(setting: StateSetting, training: StateTraining, fold: int, *, watched: bool) -> TrainedSplit:
+    """Train one probe on one split, and score it."""
+    split = training.splits[fold]
+    stages, cache_log = Stages(), CacheLog()
+    probe = make_state_probe(training.probe, **setting.arguments, random_state=training.seed)
+    gold: Callable[[Sentence], Any] = probe.gold
+    if training.task != GOLD:
+        gold = probe.control(split.train.sentences, training.seed, training.task)
+    train, dev, test = (store.layer(training.layer) for store in (split.train, split.dev, split.test))
+    of_split = (split.maps.train, split.maps.dev or (), split.maps.test)
+    maps: tuple[Sequence[MapBatch], ...] = of_split if probe.reads_maps else ((), (), ())
+    label = training.label + (f", fold {fold + 1}/{len(training.splits)}" if len(training.splits) > 1 else "")
+    key = _training_key(probe, training, split)
+    checkpoint = Checkpoint(setting.cache / "training" / f"{key}.safetensors", cache_log=cache_log)
+    with stages(f"train {training.probe}"), running("probe", probe.name, "fit()", type(probe).__module__):
+        _fit(probe, (train, dev), maps[:2], gold, checkpoint, label, watched=watched)
+    with stages("score"), running("probe", probe.name, "predict()", type(probe).__module__):
+        predicted = probe.predict(test, maps[2])
+        rows = [
+            fractions_of(probe, of_sentence, gold(sentence), sentence)
+            for of_sentence, sentence in zip(predicted, test.sentences, strict=True)
+        ]
+        on_dev = [outcome[probe.metrics[0].name] for outcome in probe.outcomes(dev, maps[1], gold)]
+    if setting.folder is not None and (training.source, training.task) == (MODEL, GOLD):
+        name = f"{training.probe.replace(':', '-')}-layer{training.layer}-seed{training.seed}"
+        probe.save(setting.folder / "probes" / (name + (f"-fold{fold + 1}" if len(training.splits) > 1 else "")))
+    decodings: tuple[Decoding, ...] = ("argmax", "tree") if setting.trees and training.task == GOLD else ("argmax",)
+    return TrainedSplit(
+        fractions=np.array(rows),
+        dev=(sum(part.found for part in on_dev), sum(part.of for part in on_dev)),
+        heads={each: [decode(of, each) for of in predicted] for each in decodings} if probe.finds_heads else {},
+        history=tuple(
+            StateEpoch(training.probe, training.layer, training.source, training.task, training.run, fold + 1, **row)
+            for row in probe.history_
+        ),
+        checkpoint=checkpoint.path,
+        resumed=checkpoint.resumed,
+        parameters=probe.n_parameters,
+        cache_log=cache_log,
+        seconds=stages.seconds,
+    )
+
+
+def _fit(
+    probe: StateProbe,
+    states: tuple[StoredStates, StoredStates],
+    maps: Sequence[Any],
+    gold: Callable[[Sentence], Any],
+    checkpoint: Checkpoint,
+    label: str,
+    *,
+    watched: bool,
+) -> None:
+    """Train a probe, with a progress bar if it is watched."""
+    recipe = probe.recipe or probe.usual
+
+    def fit(report: Callable[[Any], object]) -> None:
+        try:
+            probe.fit(*states, maps=maps[0], dev_maps=maps[1], gold=gold, report=report, checkpoint=checkpoint)
+        except TrainingError as error:
+            raise TrainingError(f"{label}: {error}") from None
+
+    if not watched:
+        fit(lambda _: None)
+        return
+    with progress_bar(label, recipe.epochs, remarks=True, unit="epochs") as advance:
+        fit(lambda state: advance(1, f"loss {state.loss:.2f}"))
+
+
+def fractions_of(probe: StateProbe, predicted: ndarray, gold: Any, sentence: Sentence) -> list[tuple[float, float]]:
+    """Return what a sentence adds to each score of a probe."""
+    outcome = probe.outcome(predicted, gold, sentence)
+    return [(outcome[score.name].found, outcome[score.name].of) for score in probe.metrics]
+
+
+def _training_key(probe: StateProbe, training: StateTraining, split: StateSplit) -> str:
+    """Return a digest of all that the weights of a trained probe depend on; the tested sentences are no part of it."""
+    depends_on: dict[str, Any] = {
+        "format": 1,
+        "probe": probe.full_name,
+        "arguments": probe.arguments(),
+        "recipe": vars(probe.recipe or probe.usual),
+        "seed": training.seed,
+        "task": training.task,
+    }
+    for role, store in (("train", split.train), ("dev", split.dev)):
+        words = hashlib.sha256()
+        for sentence in store.sentences:
+            words.update(json.dumps([sentence.words, list(probe.gold(sentence)), sentence.relations]).encode())
+        depends_on[role] = store.folders[training.layer].name, words.hexdigest()
+    if probe.reads_maps:
+        depends_on["maps"] = [maps.folder.name for maps in (split.maps.train, split.maps.dev) if maps is not None]
+    return hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:24]

@@ -1,0 +1,66 @@
+"""The options of probes of hidden states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from tyro.conf import arg
+
+from ..contract import OptionError, OptionGroup
+from ..option_groups import Bounds
+from ..shared.numbers import Number
+from .options import split_names
+
+
+@dataclass(frozen=True)
+class StateProbeOptions(OptionGroup):
+    """Options of probes of hidden states.
+
+    Example:
+        >>> from attentionology.analyses import StateProbeOptions
+        >>> StateProbeOptions(layers=("0", "3")).chosen(6)
+        (0, 3)
+        >>> StateProbeOptions(layers=("last",)).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --layers must be all, or numbers of layers from 0, not 'last'
+    """
+
+    layers: Annotated[tuple[str, ...], arg(metavar="L [L ...]")] = ("all",)
+    """The layers whose hidden states are probed, separated by spaces or commas: 0 is the output of the embedding block.
+    By default all are."""
+
+    pooling: Literal["mean", "first", "last"] = "mean"
+    """How the states of the pieces of a word become one: their mean, or the state of the first or of the last piece.
+    In a decoder, only the last piece has seen the whole word."""
+
+    rank: Number = 64
+    """The number of dimensions to which the probes arcs, distance and depth project states."""
+
+    hidden: Annotated[int, Bounds(0), arg(metavar="N")] = 0
+    """The size of a hidden layer of the probes of labels and relations. By default they are linear."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        super().check()
+        names = split_names(self.layers)
+        for name in names:
+            if name != "all" and not name.isdecimal():
+                raise OptionError(f"--layers must be all, or numbers of layers from 0, not {name!r}")
+        if not names or ("all" in names and len(names) > 1):
+            raise OptionError("--layers must be all, or numbers of layers from 0")
+
+    def chosen(self, last: int) -> tuple[int, ...]:
+        """Return the layers of a model, given its last one.
+
+        Raises:
+            OptionError: the model has no such layer.
+        """
+        names = split_names(self.layers)
+        if names == ["all"]:
+            return tuple(range(last + 1))
+        numbers = sorted({int(name) for name in names})
+        if numbers[-1] > last:
+            raise OptionError(f"--layers: the layers of the model are 0 to {last}; there is no layer {numbers[-1]}")
+        return tuple(numbers)

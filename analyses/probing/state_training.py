@@ -1,0 +1,268 @@
+"""Probes of hidden states are trained layer by layer, with their control tasks, and on copies with random weights.
+
+First the probes are trained on the states of the model. The dev sentences then choose a layer for each of them, at
+which control tasks are trained that are comparable with those of probes of attention.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from ...extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, StoredStates, store_states
+from ...probes import StateProbe, make_state_probe
+from ...probes.splits import CorrectWords, Split
+from ...reports.progress import progress_bar
+from .folds import results_in_order
+from .inputs import ProbingInputs, Workspace, split_stores, store_treebanks
+from .methods import RANDOM
+from .options import Role
+from .rows import Attempt, StateTried, Task
+from .run_options import ProbingOptions
+from .state_folds import (
+    BEHAVIORS,
+    GOLD,
+    MODEL,
+    RANDOM_WEIGHTS,
+    StateEpoch,
+    StateSetting,
+    StateSplit,
+    StateTraining,
+    TrainedSplit,
+    fractions_of,
+    prepare_training,
+)
+
+
+@dataclass(frozen=True)
+class StateOutcome:
+    """What one training gave on all its splits, or what something gave that reads no states."""
+
+    tried: tuple[StateTried, ...]
+    fractions: Float[ndarray, "sentences scores 2"]
+    attempts: tuple[Attempt, ...] = ()  # those of probes that find heads
+    history: tuple[StateEpoch, ...] = ()
+    checkpoints: tuple[Path, ...] = ()
+    resumed: int = 0
+    parameters: int = 0
+
+
+@dataclass(frozen=True)
+class TrainedStates:
+    """What all trainings on hidden states gave."""
+
+    outcomes: tuple[StateOutcome, ...] = ()
+    chosen: Mapping[str, int] = field(default_factory=dict)  # the layer of each probe
+    layers: tuple[int, ...] = ()
+    stores: tuple[StoredStates, ...] = ()
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """What probes that find heads got right at the layer that was chosen."""
+        return [attempt for outcome in self.outcomes for attempt in outcome.attempts]
+
+
+def train_state_probes(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspace) -> TrainedStates:
+    """Train and score all probes of hidden states that the options name; nothing is done without any."""
+    names = options.probes.of_states()
+    if not names:
+        return TrainedStates()
+    layers = options.states.chosen(inputs.encoder.n_layers)
+    trainer = _Trainer(options, inputs, workspace)
+    stores = trainer.store(inputs.encoder, inputs.stores, layers, "states")
+    splits = _state_splits(inputs.splits, stores)
+    model = list(trainer.train(_trainings(options, names, layers, MODEL, GOLD, splits), "the probes"))
+    chosen = _chosen(model)
+    compared: list[StateTraining] = []  # what the probes are compared with, in the order of the table
+    if options.probes.control_task():
+        for name in names:
+            first, *others = _made(name, options).controls
+            compared += _trainings(options, [name], layers, MODEL, first, splits)
+            for task in others:
+                compared += _trainings(options, [name], (chosen[name],), MODEL, task, splits)
+    used = list(stores.values())
+    for copy in range(options.probes.copies_asked()):
+        twin, label = inputs.encoder.random_layers(options.seed + copy), f"random layers {copy + 1}"
+        maps = inputs.stores
+        if any(_made(name, options).reads_maps for name in names):
+            maps = store_treebanks(twin, inputs.treebanks, options, workspace, label=f"maps of {label}")
+        cut = split_stores(options, maps, hold_out=True)
+        of_copy = trainer.store(twin, maps, layers, f"states of {label}")
+        compared += _trainings(options, names, layers, RANDOM_WEIGHTS, GOLD, _state_splits(cut, of_copy), copy)
+        used += of_copy.values()
+    outcomes = [*trainer.floors(names, splits), *model, *trainer.train(compared, "what they are compared with")]
+    return TrainedStates(tuple(trainer.with_attempts(outcomes, chosen)), chosen, layers, tuple(used))
+
+
+def _trainings(
+    options: ProbingOptions,
+    names: Sequence[str],
+    layers: Sequence[int],
+    source: str,
+    task: str,
+    splits: tuple[StateSplit, ...],
+    copy: int = 0,
+) -> list[StateTraining]:
+    """Return the trainings of probes on layers with each seed; runs on copies of a model count on from the last."""
+    return [
+        StateTraining(name, layer, source, task, seed, run, splits)
+        for name in names
+        for layer in layers
+        for run, seed in enumerate(options.seeds, start=1 + copy * len(options.seeds))
+    ]
+
+
+@dataclass
+class _Trainer:
+    """Trains probes of hidden states of a run, and puts together what each gave."""
+
+    options: ProbingOptions
+    inputs: ProbingInputs
+    workspace: Workspace
+    heads: dict[int, Sequence[TrainedSplit]] = field(default_factory=dict)  # by the id of the outcome
+
+    def store(
+        self, encoder: Encoder, maps: Mapping[Role, StoredMaps], layers: Sequence[int], label: str
+    ) -> dict[Role, StoredStates]:
+        """Store the states of the sentences that have maps, so that all probes read the same sentences."""
+        store, stores = self.options.store, dict[Role, StoredStates]()
+        for role, of_role in maps.items():
+            name = f"{label}: {role}"
+            with self.workspace.stages(name), progress_bar(name, len(of_role)) as advance:
+                stores[role] = store_states(
+                    encoder,
+                    of_role.sentences,
+                    self.workspace.cache,
+                    layers=layers,
+                    pooling=self.options.states.pooling,
+                    dtype=store.cache_type,
+                    batch_cells=store.batch_cells or DEFAULT_BATCH_CELLS,
+                    advance=advance,
+                    cache_log=self.workspace.cache_log,
+                )
+        return stores
+
+    def train(self, trainings: Sequence[StateTraining], label: str) -> Iterator[StateOutcome]:
+        """Train probes, in this process or in several."""
+        setting = StateSetting(
+            arguments=_arguments(self.options),
+            trees=self.options.probes.tree,
+            cache=self.workspace.cache,
+            folder=self.workspace.folder,
+        )
+        jobs = [(index, fold) for index, training in enumerate(trainings) for fold in range(len(training.splits))]
+        prepare = functools.partial(prepare_training, setting, tuple(trainings))
+        results = results_in_order(prepare, jobs, self.options.training.workers, f"train {label}", __name__)
+        for training in trainings:
+            trained = [next(results) for _ in training.splits]
+            for split in trained:
+                self.workspace.cache_log.add(split.cache_log)
+                self.workspace.stages.add(split.seconds)
+            outcome = self._outcome(training, trained)
+            self.heads[id(outcome)] = trained
+            yield outcome
+
+    def _outcome(self, training: StateTraining, trained: Sequence[TrainedSplit]) -> StateOutcome:
+        """Put together what one training gave on all its splits."""
+        probe = _made(training.probe, self.options)
+        fractions = np.zeros((len(self.inputs.sentences), len(probe.metrics), 2))
+        for split, of_split in zip(training.splits, trained, strict=True):
+            fractions[list(split.maps.tested)] = of_split.fractions
+        found, of = np.sum([of_split.dev for of_split in trained], axis=0)
+        return StateOutcome(
+            tried=tuple(
+                StateTried(
+                    training.probe, training.layer, training.source, training.task, training.run, *score,
+                    dev=float(found / of) if of and not place else None,
+                )
+                for place, score in enumerate(probe.metrics)
+            ),
+            fractions=fractions,
+            history=tuple(epoch for of_split in trained for epoch in of_split.history),
+            checkpoints=tuple(of_split.checkpoint for of_split in trained),
+            resumed=sum(of_split.resumed for of_split in trained),
+            parameters=trained[0].parameters,
+        )  # fmt: skip
+
+    def floors(self, names: Sequence[str], splits: Sequence[StateSplit]) -> Iterator[StateOutcome]:
+        """Score what predicts without states."""
+        for name in names:
+            probe = _made(name, self.options)
+            fractions: dict[str, ndarray] = {}
+            for split in splits:
+                training = split.train.sentences
+                probe.prepare([probe.gold(sentence) for sentence in training])
+                for floor, predict in probe.floors(training, probe.gold).items():
+                    shape = (len(self.inputs.sentences), len(probe.metrics), 2)
+                    of_floor = fractions.setdefault(floor, np.zeros(shape))
+                    for position, sentence in zip(split.maps.tested, split.test.sentences, strict=True):
+                        of_floor[position] = fractions_of(probe, predict(sentence), probe.gold(sentence), sentence)
+            for floor, of_floor in fractions.items():
+                tried = tuple(StateTried(name, -1, floor, GOLD, 1, *score, dev=None) for score in probe.metrics)
+                yield StateOutcome(tried, of_floor)
+
+    def with_attempts(self, outcomes: Sequence[StateOutcome], chosen: Mapping[str, int]) -> Iterator[StateOutcome]:
+        """Yield outcomes, with what probes that find heads got right at the layer that was chosen."""
+        for outcome in outcomes:
+            tried = outcome.tried[0]
+            trained = self.heads.get(id(outcome), ())
+            if not trained or not trained[0].heads or tried.layer != chosen[tried.probe]:
+                yield outcome
+                continue
+            if tried.task not in (GOLD, BEHAVIORS):
+                yield outcome
+                continue
+            attempts = []
+            for decoding in trained[0].heads:
+                correct = CorrectWords(self.inputs.sentences)
+                for split, of_split in zip(self.inputs.splits, trained, strict=True):
+                    correct.add(split, of_split.heads[decoding])
+                method = tried.probe + (RANDOM if tried.source == RANDOM_WEIGHTS else "")
+                task: Task = "dependencies" if tried.task == GOLD else "control"
+                attempts.append(Attempt(method, task, decoding, tried.run, correct.words))
+            yield StateOutcome(**{**vars(outcome), "attempts": tuple(attempts)})
+
+
+def _chosen(outcomes: Sequence[StateOutcome]) -> dict[str, int]:
+    """Return the layer of each probe with the highest mean score on the dev sentences; of equal ones the lowest."""
+    scores: dict[str, dict[int, list[float]]] = {}
+    for outcome in outcomes:
+        tried = outcome.tried[0]
+        score = -np.inf if tried.dev is None else tried.dev
+        scores.setdefault(tried.probe, {}).setdefault(tried.layer, []).append(score)
+    return {
+        probe: max(sorted(by_layer), key=lambda layer: float(np.mean(by_layer[layer])))
+        for probe, by_layer in scores.items()
+    }
+
+
+def _state_splits(splits: Sequence[Split], stores: Mapping[Role, StoredStates]) -> tuple[StateSplit, ...]:
+    """Return the same splits of stored states."""
+    places = {id(sentence): (store, n) for store in stores.values() for n, sentence in enumerate(store.sentences)}
+
+    def same(maps: StoredMaps) -> StoredStates:
+        store, _ = places[id(maps.sentences[0])]
+        return store.subset([places[id(sentence)][1] for sentence in maps.sentences])
+
+    cut = []
+    for split in splits:
+        assert split.dev is not None  # noqa: S101  # as splits for probes of states hold sentences out
+        cut.append(StateSplit(same(split.train), same(split.dev), same(split.test), split))
+    return tuple(cut)
+
+
+def _arguments(options: ProbingOptions) -> dict[str, Any]:
+    """Return the arguments of the constructors of probes."""
+    return {"rank": options.states.rank, "hidden": options.states.hidden}
+
+
+def _made(name: str, options: ProbingOptions) -> StateProbe:
+    """Return an untrained probe, which knows what it learns."""
+    return make_state_probe(name, **_arguments(options))
