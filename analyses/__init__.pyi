@@ -5,7 +5,7 @@ from .alignment.options import BitextOptions as BitextOptions
 from .alignment.options import LanguageOptions as LanguageOptions
 from .alignment.options import LinkOptions as LinkOptions
 from .alignment.options import TranslatorOptions as TranslatorOptions
-from .alignment.results import AlignmentResults as AlignmentResults
+from .alignment.rows import AlignmentResults as AlignmentResults
 from .alignment.scores import score_links as score_links
 from .clusters.distances import HeadDistances as HeadDistances
 from .clusters.options import ClustersOptions as ClustersOptions

@@ -70,9 +70,16 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
 
         Args:
             counts: what the analysis answers from.
-            looked: what `look` returned; None if it was not asked, or if merged runs looked up several.
+            looked: what `looked_together` makes of what `look` returned; None if it was not asked.
             earlier: the answers of the questions before this one, by name.
         """
+
+    def looked_together(self, by_texts: Mapping[str, Any]) -> Any:
+        """Return what was looked up in the texts of each of several merged runs, or of one run, as one.
+
+        By default, nothing is said of what merged runs have looked up in different texts.
+        """
+        return next(iter(by_texts.values())) if len(by_texts) == 1 else None
 
     def columns(self, answer: Answer) -> pd.DataFrame | None:
         """Return the data of the columns that are `added`, by the keys of the rows of the first table."""
@@ -158,9 +165,7 @@ class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts
         counts = self.counts(options, counted)
         answers: dict[str, Any] = {}
         for question in self.questions:
-            by_texts = (looked or {}).get(question.name, {})
-            only = next(iter(by_texts.values())) if len(by_texts) == 1 else None
-            answer = question.find(counts, only, answers)
+            answer = question.find(counts, question.looked_together((looked or {}).get(question.name, {})), answers)
             if answer is not None:
                 answers[question.name] = answer
         return self.results_of(counts, answers)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..analyses.alignment.analysis import Alignment
 from ..analyses.alignment.inputs import load_reader, read_bitext
+from ..analyses.alignment.links import chosen_links
 from ..analyses.alignment.options import (
     AlignmentOptions,
     BitextOptions,
@@ -16,7 +17,6 @@ from ..analyses.alignment.options import (
     LinkOptions,
     TranslatorOptions,
 )
-from ..analyses.alignment.results import chosen_links
 from ..analyses.contract import OptionError, OptionGroup, OptionSet, Setting
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.input_options import ExampleOptions, paths_read
@@ -104,7 +104,8 @@ class AlignJob(Job):
         read = reader_of(prepared.setting.model, prepared.limits)
         merge = self.groups[AlignmentOptions].merge
         with stages("write links"):
-            links = chosen_links(prepared.setting.corpus, run[Alignment.name].chosen, merge, read)
+            choice = run[Alignment.name].chosen
+            links = chosen_links(prepared.setting.corpus, choice.series, choice.layer, merge, read)
             write_links(write, links, overwrite=True)  # it has been checked before the sentence pairs were read
 
 
@@ -154,7 +155,7 @@ def align(
         >>> run = align("sample", options=[BitextOptions(limit=20), AlignmentOptions(replicates=0)])
         >>> run
         Run(alignment of made-up pair on pairs.txt, first 20 sentence pairs)
-        >>> best = run.alignment.tables.best.set_index(["setting", "measure", "heads"])
+        >>> best = run.alignment.best.set_index(["setting", "measure", "heads"])
         >>> bool(best.loc[("AWI", "norm", "all"), "error_rate"] < 0.15)
         True
     """

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..analyses.ablation.report import AblationResults
-    from ..analyses.alignment.results import AlignmentResults
+    from ..analyses.alignment.rows import AlignmentResults
     from ..analyses.clusters.report import ClusterResults
     from ..analyses.comparison.results import Comparison
     from ..analyses.coreference.shown_tables import CoreferenceResults

@@ -242,19 +242,19 @@ _SHOWN = (  # faults in what people see
         f"{_ABLATION}test_the_conclusion_hangs_on_the_joint_test",
     ),
     Fault(
-        "analyses/alignment/columns.py",
+        "analyses/alignment/best.py",
         'TableColumn("heldout_error_rate", "share"',
         'TableColumn("error_rate", "share"',
         f"{_ALIGNMENT}test_best_layers_and_heads",
     ),
     Fault(
-        "analyses/alignment/explored.py",
+        "analyses/alignment/best.py",
         '(rows["high"] < baseline["error_rate"])',
         '(rows["error_rate"] < baseline["error_rate"])',
         f"{_FINDINGS}test_the_lowest_error_rates_and_how_many_heads_are_below_the_baseline",
     ),
     Fault(
-        "analyses/alignment/figures.py",
+        "analyses/alignment/best.py",
         "colors=REVERSED",
         "colors=SCALE",
         f"{_FIGURES}test_error_rates_of_heads",

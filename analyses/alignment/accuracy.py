@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +15,14 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ...corpora_loaders.alignment import Link, PairLinks, SentencePair
+from ..counting.best_head import interval
 from ..counting.counting import Counting
 from ..counting.exact_sums import ExactMetric
 from ..counting.metric import Metric
 from ..counting.outcomes import SPLITS
-from ..counting.resampling import halves, poisson_weights
+from ..counting.resampling import effective_number_drawn, halves, poisson_weights
 from .links import LinkedPairs
-from .scores import count_links
+from .scores import LinkCounts, count_links
 from .series import FORWARD, TOGETHER, Series
 
 
@@ -74,6 +75,24 @@ class AlignmentCounts(NamedTuple):
     def error_rates(self) -> Array:
         """Compute alignment error rates; shape (1 + splits + replicates, layers, heads)."""
         return error_rate(self.links, self.sure[:, None, None])
+
+    def scores(self, layer: int, head: int) -> dict[str, object]:
+        """Return the counts and scores of one layer and head in the whole corpus."""
+        links, hits_sure, hits_possible = map(int, self.links[0, layer, head])
+        whole = LinkCounts(links, int(self.sure[0]), hits_sure, hits_possible)
+        scores = {name: getattr(whole, name) for name in ("error_rate", "precision", "recall", "f1")}
+        return {**asdict(whole), **scores}
+
+    def interval(self, values: Array) -> dict[str, float]:
+        """Return the 95 % interval of a statistic, given its values in the corpus, the halves and the replicates."""
+        drawn = values[1 + self.splits :]
+        low, high = interval(drawn[~np.isnan(drawn)])
+        return {"low": low, "high": high}
+
+    @property
+    def units(self) -> float:
+        """The effective number of sentence pairs, by their sure links."""
+        return effective_number_drawn(int(self.sure[0]), self.sure[1 + self.splits :])
 
 
 def error_rate(links: Array, sure: Array) -> Array:

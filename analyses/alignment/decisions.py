@@ -6,33 +6,45 @@ float32 decides where the two best columns differ by more than its rounding nois
 computed again in float64, and columns that float64 cannot tell apart are equal. So no link depends on the batch, the
 padding or the number of threads, and pairs may be computed again together: what padding changes in float64 is far below
 `SAME`.
+
+The links of both directions can be put together (Och & Ney 2003; Koehn et al. 2003; Koehn et al. 2005).
+A model links each target word to one source word, and in the other direction each source word to one target word. The
+links that both directions have are few and mostly right; those that either has are many and often wrong. The methods
+between the two start with the intersection and grow into the union.
+
+* **grow-diag**: a link of the union is added if it is beside a link that is in, also diagonally, and one of its two
+  words has no link yet. The links that are in are visited by source word, then by target word, and those that have just
+  been added are visited, too. This is repeated until nothing is added.
+* **grow-diag-final**: then links of the forward direction, and after them those of the reverse direction, are added if
+  one of their two words has no link yet, by source word, then by target word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ...extractors import Columns, MapBatch
+from ...storage.nearest import UnknownNameError, unknown
+
+Booleans = npt.NDArray[np.bool_]
 
 SAME = 2**-24
 """The part of the noise of float32 up to which two float64 values are taken to be equal. The rounding of float64 is
 2⁻²⁹ of that of float32, so that this is 32 times its noise. Values that differ, but by no more than a part of 10⁻¹²,
 do not occur in practice."""
 
+ROUNDS, DISCOUNT = 2, 0.9
+"""The number of rounds, and the factor for the similarity of a word that has a link to one that has none."""
 
-def averaged_heads(batch: MapBatch) -> MapBatch:
-    """Return the mean over the heads of each layer, which is the map of attention weights for all heads together."""
+_LEFT_OUT = -1.0  # stands for a cell that must not be chosen; similarities are not below 0
 
-    def recompute(indices: Sequence[int], first_layers: int | None = None) -> list[Float[Tensor, "layers 1 n m"]]:
-        return [maps.mean(1, keepdim=True) for maps in batch.exact(indices, first_layers)]
-
-    maps = batch.maps.mean(2, keepdim=True)
-    return replace(batch, maps=maps, recompute=None if batch.recompute is None else recompute)
+_NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
 def best_columns(
@@ -113,3 +125,89 @@ def _largest(
     # The argmax of zeros and ones is the first one, whatever follows it.
     best = is_largest.to(torch.uint8).argmax(-1).to("cpu", torch.int32).masked_fill_(~is_asked[:, None, None], -1)
     return best, close.flatten(2).any(-1)
+
+
+def itermax(
+    cosines: Float[Tensor, "batch layers heads n m"], cells: Bool[Tensor, "batch n m"], tolerance: float
+) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers heads"]]:
+    """Link words by the cells of a table of cosines, and say where two similarities are too close to be compared.
+
+    Of equal similarities, the first is taken.
+    """
+    cells = cells[:, None, None].to(cosines.device)
+    similarities = (1 + cosines) / 2  # not below 0, so that a discount makes them smaller
+    links = torch.zeros_like(cosines, dtype=torch.bool)
+    close = torch.zeros(cosines.shape[:3], dtype=torch.bool, device=cosines.device)
+    for _ in range(ROUNDS):
+        row_is_linked, column_is_linked = links.any(-1, keepdim=True), links.any(-2, keepdim=True)
+        candidates = torch.where(row_is_linked ^ column_is_linked, DISCOUNT * similarities, similarities)
+        candidates = candidates.masked_fill((row_is_linked & column_is_linked) | ~cells, _LEFT_OUT)
+        best_of_rows, close_rows = _best(candidates, tolerance)
+        best_of_columns, close_columns = _best(candidates.transpose(-1, -2), tolerance)
+        links |= best_of_rows & best_of_columns.transpose(-1, -2)
+        close |= close_rows | close_columns
+    return links, close
+
+
+def _best(
+    candidates: Float[Tensor, "batch layers heads n m"], tolerance: float
+) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers heads"]]:
+    """Mark the first of the largest candidates of each row that has any, and return where there are several."""
+    largest = candidates.amax(-1, keepdim=True)
+    equal = (candidates >= largest - tolerance * largest) & (largest > _LEFT_OUT)
+    first = equal & (equal.cumsum(-1) == 1)
+    return first, (equal.sum(-1) > 1).any(-1)
+
+
+def iterated_links(
+    batch: MapBatch, tolerance: float
+) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers"]]:
+    """Link the words of a batch, given the cosines of all words; see `itermax` and `target_links`."""
+    cells = rows_of(batch)[:, :, None] & columns_of(batch).words[:, None]  # target words × source words
+    links, close = itermax(batch.maps, cells, tolerance)
+    return links.cpu(), close.cpu().any(-1)
+
+
+def symmetrized(forward: Booleans, reverse: Booleans, method: str) -> Booleans:
+    """Put tables of links of both directions together by a method; shape (…, source words, target words)."""
+    if method == "intersection":
+        return forward & reverse
+    if method == "union":
+        return forward | reverse
+    known = ("intersection", "union", "grow-diag", "grow-diag-final")
+    if method not in known:
+        raise UnknownNameError(unknown("symmetrization", method, known))
+    result = np.zeros_like(forward)
+    for index in np.ndindex(forward.shape[:-2]):
+        result[index] = _grown(forward[index], reverse[index], final=method == "grow-diag-final")
+    return result
+
+
+def _grown(forward: Booleans, reverse: Booleans, *, final: bool) -> Booleans:
+    """Grow the intersection of the tables of one pair into the union by grow-diag or, if final, grow-diag-final."""
+    links = forward & reverse
+    union = list(map(tuple, np.argwhere(forward | reverse).tolist()))  # by source word, then by target word
+    candidates = set(union)  # the same, to look up a link at once
+    source_is_linked, target_is_linked = np.asarray(links.any(1)), np.asarray(links.any(0))
+
+    def add(source: int, target: int) -> bool:
+        """Add a link if one of its words has none, and return whether it was added."""
+        if source_is_linked[source] and target_is_linked[target]:
+            return False
+        links[source, target] = source_is_linked[source] = target_is_linked[target] = True
+        return True
+
+    grows = True
+    while grows:
+        grows = False
+        for source, target in union:
+            if links[source, target]:
+                for source_step, target_step in _NEIGHBORS:
+                    neighbor = (source + source_step, target + target_step)
+                    if neighbor in candidates and add(*neighbor):
+                        grows = True
+    if final:
+        for direction in (forward, reverse):
+            for source, target in np.argwhere(direction):
+                add(source, target)
+    return links

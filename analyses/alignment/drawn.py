@@ -22,10 +22,7 @@ from ...extractors.translation import PairBatch, PairPieces
 from ..plans import Guesses, SampledMaps
 from ..shared.sampled_input import Drawable
 from .decisions import SAME, best_columns, in_float64
-from .series import FORWARD, SINGLE, Series, map_makers, maps_of
-
-TO_SOURCE = "target->source"
-"""The name of the guesses: for each target word, the column with the largest value."""
+from .series import SINGLE, TO_SOURCE, Series, all_series, map_makers, maps_of
 
 
 @dataclass(frozen=True)
@@ -98,9 +95,8 @@ def source_guesses(batch: MapBatch) -> Int[Tensor, "batch 1 layers heads n"]:
     return best[:, None]
 
 
-def sampled_maps(series: Sequence[Series], merge: Merge) -> tuple[SampledMaps, ...]:
+def sampled_maps(method: str, merge: Merge) -> tuple[SampledMaps, ...]:
     """Return what is kept of the sentence pairs that the report shows: the maps and decisions of every series."""
-    forward = [one_series for one_series in series if one_series.direction == FORWARD]
-    shown = tuple(sorted(forward, key=lambda one_series: one_series.heads != SINGLE))  # single heads first
+    shown = tuple(sorted(all_series(method), key=lambda series: series.heads != SINGLE))  # single heads first
     maker, guesses = PairsToDraw(shown, merge), (Guesses((TO_SOURCE,), source_guesses),)
     return tuple(SampledMaps(each.kind, maker, shares=each.measure == "weight", guesses=guesses) for each in shown)

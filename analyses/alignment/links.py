@@ -7,70 +7,23 @@ the maps of each forward pass are reduced to links, and pairs with close decisio
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ...corpora_loaders.alignment import PairLinks, SentencePair
+from ...corpora_loaders import Sentence
+from ...corpora_loaders.alignment import Link, PairLinks, SentencePair
 from ...extractors import MapBatch, Merge, is_punctuation
+from ...extractors.maps.batching import WINDOW
 from ...extractors.translation import PairBatch
-from .decisions import SAME, columns_of, rows_of, source_links, target_links
+from ..plans import Reader
+from .decisions import SAME, Booleans, columns_of, iterated_links, source_links, symmetrized, target_links
 from .series import FORWARD, ITERMAX, REVERSE, Series, map_makers, maps_of
-from .symmetrization import symmetrized
-
-ROUNDS, DISCOUNT = 2, 0.9
-"""The number of rounds, and the factor for the similarity of a word that has a link to one that has none."""
-
-_LEFT_OUT = -1.0  # stands for a cell that must not be chosen; similarities are not below 0
-
-
-def itermax(
-    cosines: Float[Tensor, "batch layers heads n m"], cells: Bool[Tensor, "batch n m"], tolerance: float
-) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers heads"]]:
-    """Link words by the cells of a table of cosines, and say where two similarities are too close to be compared.
-
-    Of equal similarities, the first is taken.
-    """
-    cells = cells[:, None, None].to(cosines.device)
-    similarities = (1 + cosines) / 2  # not below 0, so that a discount makes them smaller
-    links = torch.zeros_like(cosines, dtype=torch.bool)
-    close = torch.zeros(cosines.shape[:3], dtype=torch.bool, device=cosines.device)
-    for _ in range(ROUNDS):
-        row_is_linked, column_is_linked = links.any(-1, keepdim=True), links.any(-2, keepdim=True)
-        candidates = torch.where(row_is_linked ^ column_is_linked, DISCOUNT * similarities, similarities)
-        candidates = candidates.masked_fill((row_is_linked & column_is_linked) | ~cells, _LEFT_OUT)
-        best_of_rows, close_rows = _best(candidates, tolerance)
-        best_of_columns, close_columns = _best(candidates.transpose(-1, -2), tolerance)
-        links |= best_of_rows & best_of_columns.transpose(-1, -2)
-        close |= close_rows | close_columns
-    return links, close
-
-
-def _best(
-    candidates: Float[Tensor, "batch layers heads n m"], tolerance: float
-) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers heads"]]:
-    """Mark the first of the largest candidates of each row that has any, and return where there are several."""
-    largest = candidates.amax(-1, keepdim=True)
-    equal = (candidates >= largest - tolerance * largest) & (largest > _LEFT_OUT)
-    first = equal & (equal.cumsum(-1) == 1)
-    return first, (equal.sum(-1) > 1).any(-1)
-
-
-def iterated_links(
-    batch: MapBatch, tolerance: float
-) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers"]]:
-    """Link the words of a batch, given the cosines of all words; see `itermax` and `target_links`."""
-    cells = rows_of(batch)[:, :, None] & columns_of(batch).words[:, None]  # target words × source words
-    links, close = itermax(batch.maps, cells, tolerance)
-    return links.cpu(), close.cpu().any(-1)
-
-
-Booleans = npt.NDArray[np.bool_]
 
 _DECIDE = {FORWARD: target_links, REVERSE: source_links, ITERMAX: iterated_links}
 """How the links of each direction are made of maps."""
@@ -238,6 +191,27 @@ def links_of(batch: LinkedPairs, series: Series, layer: int) -> list[list[tuple[
         table = batch.tables(series, index, slice(layer, layer + 1))[0, 0]  # of all heads, as if they were one
         links.append([(int(source), int(target)) for source, target in np.argwhere(table)])
     return links
+
+
+def chosen_links(
+    pairs: Sequence[Sentence], series: Series, layer: int, merge: Merge, read: Reader
+) -> Iterator[tuple[Link, ...]]:
+    """Read all sentence pairs once more, and yield the links of each in order. Pairs that cannot be read have none.
+
+    Which series and which layer have the lowest error rate is known only when all pairs have been counted. The counts
+    are sums over pairs, so they cannot tell the links of any one pair, and to keep the links of every pair in every
+    series, layer and head until then would need memory in proportion to the corpus. The second reading makes the maps
+    of one series alone, and holds the links of one window of pairs at a time.
+    """
+    maker = LinkMaker((series,), merge)
+    for start in range(0, len(pairs), WINDOW):
+        window = pairs[start : start + WINDOW]
+        links_by_id = {}
+        for batch in read(window, maker):
+            for pair, links in zip(batch.pairs, links_of(batch, series, layer), strict=True):
+                links_by_id[pair.id] = tuple(links)
+        for pair in window:
+            yield links_by_id.get(pair.id, ())
 
 
 def _joined(parts: Sequence[Tensor], series: Series) -> Tensor:

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from jaxtyping import Float
+from torch import Tensor
+
 from ...extractors import MapBatch, MapMaker, Merge, get_kind
 from ...extractors.translation import AlignmentSetting, CrossMapMaker, SimilarityMaker
-from .decisions import averaged_heads
 
 TOGETHER, SINGLE = "all", "single"
 """The names of the series of all heads of a layer together, and of each head by itself."""
@@ -16,11 +18,14 @@ TOGETHER, SINGLE = "all", "single"
 FORWARD, REVERSE = "forward", "reverse"
 """The directions of links: from each target word to a source word, and from each source word to a target word."""
 
+TO_SOURCE = "target->source"
+"""The name of what the explorer draws: for each target word, the column with the largest value."""
+
 SYMMETRIZATIONS = ("intersection", "union", "grow-diag", "grow-diag-final")
 """The ways to put the links of both directions together."""
 
 ITERMAX = "itermax"
-"""The way to link similar words in two rounds, see `attentionology.analyses.alignment.links`."""
+"""The way to link similar words in two rounds, see `attentionology.analyses.alignment.decisions`."""
 
 CROSS, SIMILARITY, SELF = METHODS = ("cross-attention", "similarity", "self-attention")
 """The methods: the cross-attention of a translation model, and the similarity of word vectors and the self-attention of
@@ -70,6 +75,14 @@ class Series:
         """The name of the series in names of requests, such as ``AWI/norm/all/forward``."""
         return f"{self.setting}/{self.measure}/{self.heads}/{self.direction}"
 
+    def columns(self, layer: int, head: int) -> dict[str, object]:
+        """Return the columns that say what a row is about, given the 0-based layer and head."""
+        return {**vars(self), "layer": layer + 1, "head": self.number(head)}
+
+    def number(self, head: int) -> int:
+        """Return the number of a head, from 1; 0 stands for all heads together."""
+        return 0 if self.heads == TOGETHER else head + 1
+
 
 def all_series(method: str = CROSS, *, both: bool = False) -> Iterator[Series]:
     """Yield all series of a method; links of single heads are only made in the forward direction."""
@@ -102,6 +115,16 @@ def maps_of(series: Iterable[Series], merge: Merge, made: Sequence[MapBatch]) ->
         is_mean = one_series.measure == "weight" and one_series.heads == TOGETHER
         maps[one_series] = averaged_heads(batch) if is_mean else batch
     return maps
+
+
+def averaged_heads(batch: MapBatch) -> MapBatch:
+    """Return the mean over the heads of each layer, which is the map of attention weights for all heads together."""
+
+    def recompute(indices: Sequence[int], first_layers: int | None = None) -> list[Float[Tensor, "layers 1 n m"]]:
+        return [maps.mean(1, keepdim=True) for maps in batch.exact(indices, first_layers)]
+
+    maps = batch.maps.mean(2, keepdim=True)
+    return replace(batch, maps=maps, recompute=None if batch.recompute is None else recompute)
 
 
 def _map_maker(series: Series, merge: Merge) -> CrossMapMaker | MapMaker | SimilarityMaker:

@@ -51,7 +51,7 @@ def test_a_report_is_made_again_from_the_counts_alone(whole, tmp_path):
     assert "report.html" in map(str, again)
     run = load_run(whole)
     cells = pd.read_csv(whole / "tables" / "alignment.csv")
-    assert run["alignment"].tables.cells["error_rate"].to_numpy() == pytest.approx(cells["error_rate"].to_numpy())
+    assert run["alignment"].cells["error_rate"].to_numpy() == pytest.approx(cells["error_rate"].to_numpy())
     assert run.record["alignment"]["lowest_error_rate"]["direction"] == "grow-diag-final"
 
 
@@ -127,8 +127,8 @@ def test_links_of_both_directions_are_written_as_they_are_scored(tmp_path):
     ]
     run = align("sample", pairs, gold=gold, options=options)
     again = align("sample", pairs, gold=gold, options=[FEW, BitextOptions(baseline=(f"written={links}",))])
-    best = run["alignment"].tables.best.query("direction == 'intersection'")["error_rate"].min()
-    baselines = again["alignment"].tables.baselines.set_index("name")
+    best = run["alignment"].best.query("direction == 'intersection'")["error_rate"].min()
+    baselines = again["alignment"].baselines.set_index("name")
     assert baselines.loc["written", "error_rate"] == best
 
 

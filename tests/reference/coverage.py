@@ -17,8 +17,10 @@ import numpy as np
 import torch
 
 from attentionology.analyses.alignment.accuracy import AlignmentCounts
+from attentionology.analyses.alignment.baselines import baseline_row
+from attentionology.analyses.alignment.contrasts import contrast_rows
+from attentionology.analyses.alignment.held_out import best_row
 from attentionology.analyses.alignment.series import SINGLE, Series
-from attentionology.analyses.alignment.tables import baseline_row, best_row, contrast_rows
 from attentionology.analyses.comparison.differences import differences
 from attentionology.analyses.coreference.contrasts import best_head_contrast, contrast_tables
 from attentionology.analyses.counting.comparable import Comparable, Measured, measured_heads

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attentionology.analyses.alignment.decisions import averaged_heads
 from attentionology.analyses.alignment.scores import count_links
-from attentionology.analyses.alignment.series import Series
+from attentionology.analyses.alignment.series import Series, averaged_heads
 from attentionology.corpora_loaders.alignment import PairLinks
 from attentionology.extractors.layers import ARCHITECTURES
 from attentionology.extractors.translation import CrossMapMaker, Translator, extract_cross

@@ -10,12 +10,12 @@ import pytest
 
 from attentionology.analyses.alignment.accuracy import BASELINES as RULES
 from attentionology.analyses.alignment.scores import LinkCounts, count_links
-from attentionology.analyses.alignment.tables import tables
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.counting.outcomes import SPLITS
 from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.corpora_loaders import OFFSETS, Sentence
+from tests.alignment import tables
 from tests.documents import corpus
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.reference import naive, naive_coreference

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from attentionology.analyses.alignment.decisions import SAME, in_float64
-from attentionology.analyses.alignment.links import LinkMaker, iterated_links, itermax
+from attentionology.analyses.alignment.decisions import SAME, in_float64, iterated_links, itermax
+from attentionology.analyses.alignment.links import LinkMaker
 from attentionology.analyses.alignment.series import ITERMAX, Series
 from attentionology.corpora_loaders.alignment import SentencePair
 from attentionology.extractors import Columns, MapBatch

@@ -133,7 +133,7 @@ def test_links_and_scores_are_those_of_a_naive_loop():
     bitext = add_links(Bitext(tuple(PAIRS), total=3), file)
     encoder = encoder_of("bert", "similarity")
     run = align(encoder, bitext, options=[AlignmentOptions(method="similarity", replicates=0)])
-    cells = run["alignment"].tables.cells
+    cells = run["alignment"].cells
     assert set(cells["direction"]) == {each.direction for each in all_series("similarity", both=True)}
     assert run["alignment"].chosen.series.direction == "intersection"
     for direction in ("forward", "intersection", "itermax"):

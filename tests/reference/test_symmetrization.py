@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from attentionology.analyses.alignment.accuracy import AlignmentAccuracy
+from attentionology.analyses.alignment.decisions import symmetrized
 from attentionology.analyses.alignment.links import links_of
 from attentionology.analyses.alignment.scores import LinkCounts, count_links
 from attentionology.analyses.alignment.series import SYMMETRIZATIONS, Series
-from attentionology.analyses.alignment.symmetrization import symmetrized
 from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
 from attentionology.extractors import Columns, MapBatch
 from attentionology.extractors.translation import CrossMapMaker, extract_cross

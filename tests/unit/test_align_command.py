@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from attentionology.analyses import ExampleOptions
-from attentionology.analyses.alignment import columns
+from attentionology.analyses.alignment import analysis
 from attentionology.analyses.alignment.options import AlignmentOptions
 from attentionology.corpora_loaders.alignment import load_bitext, load_links
 from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS, SAMPLE_TRANSLATOR
@@ -76,7 +76,7 @@ def run() -> Run:
 
 def check_pattern(run: Run) -> None:
     """AWI is good in layer 1 and AWO is not; in layer 2, norms are better than weights, which rest on the end."""
-    cells = run["alignment"].tables.cells.query("heads == 'all'").set_index(["layer", "setting", "measure"])
+    cells = run["alignment"].cells.query("heads == 'all'").set_index(["layer", "setting", "measure"])
     rates, specials = cells["error_rate"], cells["on_special"]
     for measure in ("weight", "norm"):
         assert rates[1, "AWI", measure] < 0.15
@@ -93,19 +93,20 @@ def test_the_trained_model_shows_the_pattern_of_the_paper(run):
 
 def test_choices_without_gold_and_baselines_are_reported(run):
     results = run["alignment"]
-    best = results.tables.best.set_index(["setting", "measure", "heads"])
+    best = results.best.set_index(["setting", "measure", "heads"])
     assert best.loc[("AWI", "norm", "all"), "layer"] == 1
     assert best.loc[("AWI", "norm", "all"), "heldout_error_rate"] < 0.15
-    diagonal, same = results.tables.baselines["error_rate"]
+    diagonal, same = results.baselines["error_rate"]
     assert best["error_rate"].min() < same < diagonal
-    of_all = results.tables.best.astype(dict.fromkeys(("largest_layer", "largest_head"), "Int64"))
-    written = {f"alignment_{name}": table for name, table in vars(results.tables).items()}
+    of_all = results.best.astype(dict.fromkeys(("largest_layer", "largest_head"), "Int64"))
+    names = ("best", "contrasts", "correlations", "baselines")
+    written = {f"alignment_{name}": results.answers[name] for name in names}
     written |= {
-        "alignment": results.tables.cells,
+        "alignment": results.cells,
         "alignment_best": of_all,
         "alignment_controls": of_all.assign(copy=1),
     }
-    assert_declared(written, columns.SCHEMAS)
+    assert_declared(written, analysis.SCHEMAS)
 
 
 def test_pairs_and_links_are_those_of_the_maker():

@@ -10,7 +10,7 @@ import pytest
 from attentionology.analyses.ablation import tables as ablation
 from attentionology.analyses.ablation.columns import FEWEST_SENTENCES
 from attentionology.analyses.ablation.options import AblationOptions
-from attentionology.analyses.alignment import decisions, links
+from attentionology.analyses.alignment import decisions
 from attentionology.analyses.clusters import distances, geography
 from attentionology.analyses.clusters.options import ClustersOptions
 from attentionology.analyses.counting import exact_sums, outcomes, resampling
@@ -57,8 +57,8 @@ noise, published, fine_tuning = FLOAT32_NOISE, classifier_training.PUBLISHED, cl
 reading, explained = ReadingOptions(), ExplanationTestOptions()
 PHRASES = [
     ("alignment", f"a relative difference below about {scientific(round(decisions.SAME * noise, 12))}"),
-    ("alignment", f"in {['', 'one', 'two'][links.ROUNDS]} rounds"),
-    ("alignment", f"a word without one is multiplied by {links.DISCOUNT}"),
+    ("alignment", f"in {['', 'one', 'two'][decisions.ROUNDS]} rounds"),
+    ("alignment", f"a word without one is multiplied by {decisions.DISCOUNT}"),
     ("coreference", f"With `--stride 0`, only the first {DOCUMENT_LENGTH} pieces of each document are read"),
     ("coreference", f"in windows of whole words with up to {LONG_WINDOW} pieces"),
     ("coreference", f"of GAP and WinoBias, whose documents are short, up to {LONG_WINDOW}"),

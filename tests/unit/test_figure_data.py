@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attentionology.analyses.alignment import columns as alignment_columns
-from attentionology.analyses.alignment.example import AlignedExample, ExampleMap
-from attentionology.analyses.alignment.figures import error_figure, example_figure
-from attentionology.analyses.alignment.figures import heads_figure as alignment_heads_figure
+from attentionology.analyses.alignment.best import heads_figure as alignment_heads_figure
+from attentionology.analyses.alignment.example import AlignedExample, ExampleMap, example_figure
+from attentionology.analyses.alignment.layers import CELLS as ALIGNMENT_CELLS
+from attentionology.analyses.alignment.layers import error_figure
 from attentionology.analyses.coreference.figures import best_figure, distance_figure
 from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure
 from attentionology.analyses.coreference.shown_tables import best_of
@@ -323,7 +323,7 @@ def alignment():
     rows = [{**each, "layer": layer, "head": 0} for each in SERIES for layer in (1, 2) if each["heads"] == "all"]
     single = [each for each in SERIES if each["heads"] == "single" and each["direction"] == "forward"]
     rows += [{**each, "layer": layer, "head": head} for each in single for layer in (1, 2) for head in (1, 2, 3)]
-    table = made_up(alignment_columns.CELLS, rows)
+    table = made_up(ALIGNMENT_CELLS, rows)
     return table.assign(error_rate=table["error_rate"].to_numpy()[::-1])  # the last head has the fewest errors
 
 

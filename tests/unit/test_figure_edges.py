@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from attentionology.analyses.alignment.figures import error_figure
-from attentionology.analyses.alignment.figures import heads_figure as alignment_heads_figure
+from attentionology.analyses.alignment.best import heads_figure as alignment_heads_figure
+from attentionology.analyses.alignment.layers import error_figure
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.figures import heads_figure
 from attentionology.analyses.surface.analysis import Surface

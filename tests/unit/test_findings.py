@@ -10,10 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.alignment.explored import explored_alignment
-from attentionology.analyses.alignment.results import AlignmentResults, LayerChoice
+from attentionology.analyses.alignment.rows import LayerChoice
 from attentionology.analyses.alignment.series import Series
-from attentionology.analyses.alignment.tables import AlignmentTables
 from attentionology.analyses.clusters.report import explored_clusters
 from attentionology.analyses.comparison.differences import is_significant
 from attentionology.analyses.coreference.contrasts import CONTRASTS
@@ -26,6 +24,8 @@ from attentionology.analyses.norms.report import explored_norms
 from attentionology.analyses.shared.ensembles import finds_more
 from attentionology.analyses.surface.report import explored_surface, sinks
 from attentionology.reports.explorer.contribution import Contribution
+from tests.alignment import explored_alignment
+from tests.alignment import made_results as made_alignment
 from tests.dependency import explored_dependency, made_results
 from tests.documents import counted_mentions
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
@@ -143,9 +143,9 @@ def of_pairs(contrasts, special=0.4, units=FEWEST_UNITS):
     undefined = dict.fromkeys(("heldout_error_rate", "heldout_gain", "heldout_gain_low", "heldout_gain_high"), np.nan)
     baselines = pd.DataFrame([{"name": "diagonal", "error_rate": 0.3, "low": 0.28, "high": 0.32}])
     table = pd.DataFrame(contrasts, columns=["contrast", "of", "layer", "difference", "low", "high"])
-    tables = AlignmentTables(cells, cells.assign(**undefined), table, pd.DataFrame(), baselines, units)
     chosen = LayerChoice(Series("AWI", "norm"), 0, by_gold=True)
-    results = AlignmentResults("cross-attention", tables, (), chosen)
+    best = cells.assign(**undefined)
+    results = made_alignment(cells, chosen, units=units, best=best, contrasts=table, baselines=baselines)
     return "\n".join(finding.text for finding in explored_alignment(results).findings)
 
 
@@ -388,9 +388,8 @@ def of_baseline(changes, units=FEWEST_UNITS):
     cells = pd.DataFrame([{**head, "head": 1}, {**head, "head": 2, "error_rate": 0.4, "low": 0.3, "high": 0.5}])
     best = pd.DataFrame([{**head, "head": 1, "heldout_error_rate": 0.25, **changes}])
     baselines = pd.DataFrame([{"name": "diagonal", "error_rate": 0.35, "low": 0.32, "high": 0.38}])
-    tables = AlignmentTables(cells, best, pd.DataFrame(), pd.DataFrame(), baselines, units)
     chosen = LayerChoice(Series("AWI", "norm"), 0, by_gold=True)
-    return said(explored_alignment(AlignmentResults("cross-attention", tables, (), chosen)))
+    return said(explored_alignment(made_alignment(cells, chosen, units=units, best=best, baselines=baselines)))
 
 
 def test_heads_beat_the_best_baseline_only_if_they_do_held_out():

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from attentionology.analyses import ExampleOptions
-from attentionology.analyses.alignment import results
-from attentionology.analyses.alignment.drawn import TO_SOURCE, PairsToDraw
+from attentionology.analyses.alignment import links as links_module
+from attentionology.analyses.alignment.drawn import PairsToDraw
 from attentionology.analyses.alignment.inputs import read_bitext
 from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions, LinkOptions
-from attentionology.analyses.alignment.results import LayerChoice, chosen_links
-from attentionology.analyses.alignment.series import Series
+from attentionology.analyses.alignment.series import TO_SOURCE, Series
 from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
 from attentionology.analyses.shared.sampled_input import LEVELS
 from attentionology.corpora_loaders import Sentence
@@ -151,7 +150,7 @@ def test_right_words_add_up_to_the_counts_of_the_tables(whole):
     run = run_of(corpus, examples=PAIRS)
     kept = sample_of(run).sentences
     assert len(kept) == PAIRS
-    cells = run.alignment.tables.cells.query("heads == 'single'")
+    cells = run.alignment.cells.query("heads == 'single'")
     for row in cells.to_dict("records"):
         layer, head = row["layer"], row["head"]
         links = sure = possible = 0
@@ -227,11 +226,11 @@ def test_encoders_have_their_maps_too(method, kinds):
         assert picked.max() < len(sentence.columns)
 
 
-CHOICE = LayerChoice(Series("AWI", "weight"), layer=1, by_gold=True)
+SERIES, LAYER = Series("AWI", "weight"), 1
 
 
 def test_links_are_those_of_the_layer_in_the_order_of_the_pairs(monkeypatch):
-    monkeypatch.setattr(results, "WINDOW", 4)
+    monkeypatch.setattr(links_module, "WINDOW", 4)
     translator = load_sample_translator()
     too_long = SentencePair(id="long", source=("bad",) * 40, words=("mä",) * 40)
     pairs: list[Sentence] = list(load_bitext(SAMPLE_PAIRS, limit=9).pairs)
@@ -243,7 +242,7 @@ def test_links_are_those_of_the_layer_in_the_order_of_the_pairs(monkeypatch):
         read_windows.append([pair.id for pair in inputs])
         yield from read_with_limit(inputs, maker)
 
-    links = list(chosen_links(pairs, CHOICE, "norm", read))
+    links = list(links_module.chosen_links(pairs, SERIES, LAYER, "norm", read))
     assert [len(window) for window in read_windows] == [4, 4, 2]
     assert links[5] == ()
     for pair, linked in zip(pairs, links, strict=True):
@@ -251,7 +250,7 @@ def test_links_are_those_of_the_layer_in_the_order_of_the_pairs(monkeypatch):
         if pair is too_long:
             continue
         [(batch,)] = extract_cross(translator, [pair], [CrossMapMaker("weight", "AWI")])
-        maps = batch.maps[0, CHOICE.layer].double().mean(0).numpy()  # the mean of all heads
+        maps = batch.maps[0, LAYER].double().mean(0).numpy()  # the mean of all heads
         best = maps.argmax(-1)
         expected = {(int(s), t) for t, s in enumerate(best[: len(pair)]) if s < len(pair.source)}
         assert set(linked) == expected

@@ -10,15 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.alignment import columns
+from attentionology.analyses.alignment.analysis import Alignment
+from attentionology.analyses.alignment.baselines import BASELINES
+from attentionology.analyses.alignment.best import BEST
+from attentionology.analyses.alignment.contrasts import CONTRASTS
+from attentionology.analyses.alignment.correlations import CORRELATIONS
 from attentionology.analyses.alignment.example import choose_pair
-from attentionology.analyses.alignment.explored import explored_alignment
-from attentionology.analyses.alignment.results import AlignmentResults, LayerChoice, choose
-from attentionology.analyses.alignment.section import alignment_section, shown_tables
+from attentionology.analyses.alignment.layers import CELLS
+from attentionology.analyses.alignment.rows import LayerChoice, choose
 from attentionology.analyses.alignment.series import Series
-from attentionology.analyses.alignment.tables import AlignmentTables
-from attentionology.analyses.contract import Titles
 from attentionology.corpora_loaders.alignment import SentencePair
+from tests.alignment import alignment_section, answered, explored_alignment, made_results, shown_tables
 from tests.shown_tables import Columns, cells, distinct, in_brackets, in_latex, in_terminal, on_page, percent
 
 SERIES = [
@@ -38,18 +40,20 @@ def made_up(schema, rows):
 
 @pytest.fixture(scope="module")
 def results():
-    cells = made_up(columns.CELLS, [{**each, "layer": layer, "head": 0} for each in SERIES for layer in (1, 2)])
-    best = made_up(columns.BEST, [{**each, "layer": 2, "head": 3 * (each["heads"] == "single")} for each in SERIES])
+    cells = made_up(CELLS, [{**each, "layer": layer, "head": 0} for each in SERIES for layer in (1, 2)])
+    best = made_up(BEST, [{**each, "layer": 2, "head": 3 * (each["heads"] == "single")} for each in SERIES])
     best.loc[best["measure"] == "weight", "largest_error_rate"] = np.nan
     differences = [{"contrast": "norm − weight", "of": "AWI", "layer": layer} for layer in (1, 2)]
     rhos = [{"setting": "AWI", "over": over, "n": n} for over, n in (("layers", 6), ("heads", 72))]
-    correlations = made_up(columns.CORRELATIONS, rhos)
+    correlations = made_up(CORRELATIONS, rhos)
     correlations.loc[0, ["rho", "low", "high"]] = np.nan
-    baselines = made_up(columns.BASELINES, [{"name": "diagonal", "links": 1234}, {"name": "other", "links": 7}])
-    contrasts = made_up(columns.CONTRASTS, differences)
-    tables = AlignmentTables(cells, best, contrasts, correlations, baselines, units=20)
+    baselines = made_up(BASELINES, [{"name": "diagonal", "links": 1234}, {"name": "other", "links": 7}])
+    contrasts = made_up(CONTRASTS, differences)
     chosen = LayerChoice(Series("AWI", "norm"), 0, by_gold=True)
-    return AlignmentResults("cross-attention", tables, (best,), chosen)
+    return made_results(
+        cells, chosen, units=20, best=best, contrasts=contrasts, correlations=correlations, baselines=baselines,
+        controls=(best,),
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +62,7 @@ def shown(results):
 
 
 def test_layers(results, shown):
-    table = results.tables.cells
+    table = results.cells
     rows = table[(table["heads"] == "all") & (table["direction"] == "forward")].to_dict("records")
     everywhere: Columns = {
         **{name: name for name in ("layer", "setting", "measure")},
@@ -79,7 +83,7 @@ def test_layers(results, shown):
 
 
 def test_best_layers_and_heads(results, shown):
-    rows = results.tables.best.to_dict("records")
+    rows = results.best.to_dict("records")
     everywhere: Columns = {
         **{name: name for name in ("setting", "measure", "heads")},
         "links": "direction",
@@ -95,21 +99,14 @@ def test_best_layers_and_heads(results, shown):
 
 
 def test_the_direction_of_links_is_left_out_if_there_is_only_one(results):
-    cells = results.tables.cells
-    tables = AlignmentTables(
-        cells[cells["direction"] == "forward"],
-        results.tables.best[results.tables.best["direction"] == "forward"],
-        results.tables.contrasts,
-        results.tables.correlations,
-        results.tables.baselines,
-    )
-    best = shown_tables(AlignmentResults("cross-attention", tables, (), results.chosen))[1]
-    assert "links" not in on_page(best)[0]
+    cells, best = (table[table["direction"] == "forward"] for table in (results.cells, results.best))
+    shown = shown_tables(answered(replace(results, cells=cells), best=best))[1]
+    assert "links" not in on_page(shown)[0]
 
 
 def test_baselines_and_copies_with_random_weights(results, shown):
     page = cells(
-        results.tables.baselines.to_dict("records"),
+        results.baselines.to_dict("records"),
         {
             "alignment": "name",
             "links": ",d links",
@@ -118,7 +115,7 @@ def test_baselines_and_copies_with_random_weights(results, shown):
             "recall": "% recall",
         },
     )
-    lowest = percent(results.tables.best["error_rate"].min())
+    lowest = percent(results.best["error_rate"].min())
     copy = {"links": "–", "error rate %": lowest, "precision %": "–", "recall %": "–"}
     expected = [*page, {"alignment": "random weights, copy 1, best of all", **copy}]
     assert on_page(shown["alignment_baselines"]) == in_latex(shown["alignment_baselines"]) == expected
@@ -131,9 +128,9 @@ def test_differences_and_correlations(results, shown):
         "layer": "layer",
         "points": "+ difference low high",
     }
-    differences = cells(results.tables.contrasts.to_dict("records"), columns)
+    differences = cells(results.contrasts.to_dict("records"), columns)
     assert on_page(shown["alignment_contrasts"]) == differences
-    rho, low, high = results.tables.correlations.loc[1, ["rho", "low", "high"]]
+    rho, low, high = results.correlations.loc[1, ["rho", "low", "high"]]
     assert on_page(shown["alignment_correlations"]) == [
         {"setting": "AWI", "over": "6 layers", "Spearman’s ρ": "–"},
         {"setting": "AWI", "over": "72 heads", "Spearman’s ρ": f"{rho:.2f} [{low:.2f}, {high:.2f}]"},
@@ -142,9 +139,8 @@ def test_differences_and_correlations(results, shown):
 
 def test_without_gold_links_nothing_is_scored(results):
     names = ["sure", "hits_sure", "hits_possible", "error_rate", "low", "high", "precision", "recall", "f1"]
-    tables = AlignmentTables(results.tables.cells.drop(columns=names), *(pd.DataFrame() for _ in range(4)))  # type: ignore[arg-type]
     chosen = LayerChoice(Series("AWI", "norm"), 0, by_gold=False)
-    (layers,) = shown_tables(AlignmentResults("cross-attention", tables, (), chosen))
+    (layers,) = shown_tables(made_results(results.cells.drop(columns=names), chosen))
     headings = ["layer", "setting", "measure", "on special tokens %", "on punctuation %", "mean norm"]
     assert list(on_page(layers)[0]) == headings
 
@@ -156,7 +152,7 @@ def explored(results):
     for number, each in enumerate(SERIES):
         heads = [0] if each["heads"] == "all" else range(1, 8 - number // 4)
         rows += [{**each, "layer": layer, "head": head} for layer in (1, 2) for head in heads]
-    cells = made_up(columns.CELLS, rows)
+    cells = made_up(CELLS, rows)
     for name in ("error_rate", "low", "high", "on_special"):
         cells[name] = cells[name].to_numpy()[::-1]
     unknown = cells[["setting", "measure", "heads", "layer", "head"]].eq(["AWI", "weight", "single", 1, 1]).all(axis=1)
@@ -169,8 +165,8 @@ def explored(results):
         ["AWI − AWO", "norm", 1, -0.1, -0.3, -0.05],
     ]  # fmt: skip
     contrasts = pd.DataFrame(rows_of_contrasts, columns=["contrast", "of", "layer", "difference", "low", "high"])
-    tables = replace(results.tables, cells=cells, baselines=baselines.assign(low=0.25, high=0.75), contrasts=contrasts)
-    made = replace(results, tables=tables)
+    beside = {"baselines": baselines.assign(low=0.25, high=0.75), "contrasts": contrasts}
+    made = answered(replace(results, cells=cells), **beside)
     return cells[cells["direction"] == "forward"], made, explored_alignment(made)
 
 
@@ -225,7 +221,7 @@ def test_findings_name_the_series_with_the_fewest_errors_and_lead_there(explored
     for found, heads in ((head, "single"), (layer, "all")):
         rows = forward[forward["heads"] == heads]
         least = rows.loc[rows["error_rate"].idxmin()]
-        best = results.tables.best
+        best = results.best
         same = best[["setting", "measure", "heads", "direction"]] == least[["setting", "measure", "heads", "direction"]]
         held_out = best.loc[same.all(axis=1), "heldout_error_rate"].item()
         rate = f"{rate_of(least)} by {least['measure']} ({least['setting']}); held out, the best ones have "
@@ -235,7 +231,7 @@ def test_findings_name_the_series_with_the_fewest_errors_and_lead_there(explored
     single = forward[forward["heads"].eq("single") & forward["error_rate"].notna()]
     least = single.loc[single["error_rate"].idxmin()]
     rows = single[single["setting"].eq(least["setting"]) & single["measure"].eq(least["measure"])]
-    rate = results.tables.baselines["error_rate"].min()
+    rate = results.baselines["error_rate"].min()
     below = sum(high < rate for high in rows["high"])
     assert 0 < below < len(rows)
     assert (
@@ -264,20 +260,19 @@ def test_findings_name_the_series_with_the_fewest_errors_and_lead_there(explored
 def test_words_on_special_tokens_are_those_of_one_setting(explored):
     """By norm as by weight."""
     _, results, _ = explored
-    cells = results.tables.cells.assign(on_special=0.1)
+    cells = results.cells.assign(on_special=0.1)
     for setting, measure, share in (("AWI", "norm", 0.5), ("AWO", "norm", 0.3), ("AWO", "weight", 0.4)):
         cells.loc[cells["setting"].eq(setting) & cells["measure"].eq(measure), "on_special"] = share
-    *_, rests = explored_alignment(replace(results, tables=replace(results.tables, cells=cells))).findings
+    *_, rests = explored_alignment(replace(results, cells=cells)).findings
     words = "In layer 1 (AWO), 40.0 % of the target words rest on special tokens by weight, and 30.0 % by norm."
     assert rests.text.startswith(words)
 
 
 def test_without_gold_links_nothing_is_found(explored):
     _, results, contribution = explored
-    cells = results.tables.cells.drop(columns=["error_rate", "low", "high"])
+    cells = results.cells.drop(columns=["error_rate", "low", "high"])
     chosen = LayerChoice(Series("AWI", "norm"), 0, by_gold=False)
-    made = replace(results, tables=replace(results.tables, cells=cells), chosen=chosen)
-    without = explored_alignment(made)
+    without = explored_alignment(made_results(cells, chosen))
     assert (without.findings, without.phrases, len(without.measures)) == ((), {}, 8)
     assert {fact.label for each in without.facts.values() for fact in each} == {"rests on special tokens"}
     assert without.facts.keys() == contribution.facts.keys()
@@ -285,43 +280,43 @@ def test_without_gold_links_nothing_is_found(explored):
 
 def test_nothing_is_said_of_what_is_not_there(explored):
     _, results, contribution = explored
-    tables = results.tables
 
-    def said(**changes: pd.DataFrame) -> list[str]:
-        found = explored_alignment(replace(results, tables=replace(tables, **changes))).findings
+    def said(cells: pd.DataFrame = results.cells, **answers: pd.DataFrame) -> list[str]:
+        found = explored_alignment(answered(replace(results, cells=cells), **answers)).findings
         return [finding.text for finding in found]
 
     head, layer, baseline, *others = [finding.text for finding in contribution.findings]
-    assert said(cells=tables.cells.assign(error_rate=np.nan, low=np.nan, high=np.nan)) == others
-    assert said(baselines=tables.baselines[:0]) == [head, layer, *others]
-    assert said(contrasts=tables.contrasts[:0]) == [head, layer, baseline, others[-1]]
-    assert said(cells=tables.cells.assign(on_special=0.0)) == [head, layer, baseline, *others[:-1]]
+    assert said(results.cells.assign(error_rate=np.nan, low=np.nan, high=np.nan)) == others
+    assert said(baselines=results.baselines[:0]) == [head, layer, *others]
+    assert said(contrasts=results.contrasts[:0]) == [head, layer, baseline, others[-1]]
+    assert said(results.cells.assign(on_special=0.0)) == [head, layer, baseline, *others[:-1]]
 
 
 def test_word_vectors_have_no_heads(explored):
     _, results, _ = explored
     cells, best = (
         table.query("heads == 'all' and setting == 'AWI' and measure == 'norm'").assign(measure="cosine")
-        for table in (results.tables.cells, results.tables.best)
+        for table in (results.cells, results.best)
     )
-    made = explored_alignment(replace(results, tables=replace(results.tables, cells=cells, best=best)))
+    made = explored_alignment(answered(replace(results, cells=cells), best=best))
     assert {measure.label for measure in made.measures} == {"AWI, by cosine"}
     assert "Of all word vectors, those of layer 2 have the lowest: " in made.findings[0].text
 
 
 def test_the_page_explains_what_was_chosen_and_directions_if_there_are_two(explored, monkeypatch):
     _, results, _ = explored
-    monkeypatch.setattr(f"{alignment_section.__module__}.alignment_figures", lambda *_: {})
+    for question in Alignment.questions:
+        monkeypatch.setattr(type(question), "draw", lambda *_: {})
 
-    def context(**changes: Any) -> Any:
-        return alignment_section(replace(results, **changes), Titles("m", "c")).context
+    def context(example: Any = None, **changes: Any) -> Any:
+        return alignment_section(answered(replace(results, **changes), example=example)).context
 
     assert (context()["both"], context()["correlations"], context()["has_gold"]) == (True, 2, True)
-    assert context()["example"] is None
+    assert "example" not in context()
     example: Any = SimpleNamespace(id="p7", layer=4)  # 0-based
     assert context(example=example)["example"] == {"id": "p7", "layer": 5}
-    cells = results.tables.cells
-    assert not context(tables=replace(results.tables, cells=cells[cells["direction"] == "forward"]))["both"]
+    cells = results.cells
+    assert not context(cells=cells[cells["direction"] == "forward"])["both"]
     for measure, reason in (
         ("norm", "whose mean norm is the largest"),
         ("cosine", "which is two thirds of the way up"),

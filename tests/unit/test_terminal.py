@@ -16,7 +16,7 @@ import pytest
 from rich.markup import escape
 from rich.table import Table
 
-from attentionology.analyses.alignment.symmetrization import symmetrized
+from attentionology.analyses.alignment.decisions import symmetrized
 from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.analyses.shared.record import closing_lines
 from attentionology.engine.run import Run
