@@ -153,6 +153,8 @@ def _row_of_best(results: AlignmentResults, row: Mapping[str, Any]) -> dict[str,
 
 def _beside_baseline(results: AlignmentResults) -> Iterator[Finding]:
     """Say how many heads have an interval below the best baseline, and whether the best head is better held out."""
+    if "baselines" not in results.answers:
+        return
     baselines = results.baselines.dropna(subset=["error_rate"])
     heads = results.single.dropna(subset=["low", "high"])
     if baselines.empty or heads.empty:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 from rich.console import Group, RenderableType
 
 from ...reports.columns import TableColumn
@@ -72,7 +73,7 @@ class Probing(AnalysisOfAnswers[ProbeFacts, ProbeResults, Tested]):
         used = results.answers.get("head_weights", {})
         return {
             "probe": records(results.methods),
-            "probe_contrasts": records(results.contrasts),
+            "probe_contrasts": records(results.answers.get("contrasts", pd.DataFrame())),
             "probe_weights": {name: records(weights.correlations) for name, weights in used.items()},
             "probe_notes": list(results.notes),
         }

@@ -18,6 +18,7 @@ from torch import Tensor
 from ...corpora_loaders import Sentence, is_punct
 from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...reports.columns import TableColumn
+from ...reports.format import rows_of
 from ..contract import Counted, OptionSet
 from ..counting.best_head import rate, rates
 from ..counting.metric import Metric
@@ -347,3 +348,8 @@ class ProbeResults(AnswerAttributes, Previewed):
     def argmax(self) -> pd.DataFrame:
         """The rows of the methods that choose the best candidate of each word."""
         return self.methods[self.methods["decoding"] == "argmax"]
+
+    @property
+    def differences(self) -> list[dict[str, Any]]:
+        """The rows of the differences of methods; none if the run has not asked for them."""
+        return rows_of(self.answers["contrasts"]) if "contrasts" in self.answers else []

@@ -97,7 +97,7 @@ class Scores(ProbeQuestion):
             "rows": rows_of(argmax),
             "tree": bool((results.methods["decoding"] == "tree").any()),
             "meanings": {name: meaning(name) for name in argmax["method"]},
-            "has_control": bool(argmax["control_accuracy"].notna().any()),
+            "has_control": "control_accuracy" in argmax and bool(argmax["control_accuracy"].notna().any()),
             "has_published": "paper_uas" in argmax,
             "has_intervals": bool((argmax["uas_low"] < argmax["uas_high"]).any()),
             # Probes on random weights have more runs, because every copy of the network has its own.
@@ -133,11 +133,12 @@ def methods_table(results: ProbeResults) -> ShownTable:
     methods = results.methods
     tree_scores = methods[methods["decoding"] == "tree"].set_index("method")["uas"].to_dict()
     rows: list[Row] = [
-        {**row, "tree_uas": tree_scores.get(row["method"], float("nan"))} for row in rows_of(results.argmax)
+        {"control_accuracy": float("nan"), **row, "tree_uas": tree_scores.get(row["method"], float("nan"))}
+        for row in rows_of(results.argmax)
     ]
     facts_as_sentences = [f"{fact[0].upper()}{fact[1:]}." for fact in results.facts]
     notes = [*facts_as_sentences, *results.notes]
-    for row in rows_of(results.contrasts):
+    for row in results.differences:
         difference = f"{percent(row['difference'], sign=True)} {interval(row['low'], row['high'])}".rstrip()
         notes.append(f"{row['first']} − {row['second']}: {difference}")
     title = "Syntactic heads found (UAS in %, without punctuation)"
@@ -194,11 +195,11 @@ def score_texts(results: ProbeResults) -> Iterator[tuple[str, str]]:
         if not has_enough or math.isnan(row["uas_low"]):
             yield row["method"], f"{text}. It is not compared: {NO_CLAIM.format(units='sentences')}."
             continue
-        if not math.isnan(row["control_accuracy"]):
+        if not math.isnan(row.get("control_accuracy", math.nan)):
             verdict, control = _VERDICTS[is_selective(row)], share(row["control_accuracy"])
             text += f", {verdict} than on its control task ({control}, {points(row['selectivity'])})"
         methods_by_verdict: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS.values()}
-        for contrast in rows_of(results.contrasts):
+        for contrast in results.differences:
             if contrast["first"] == row["method"]:
                 difference = points(contrast["difference"], contrast["low"], contrast["high"])
                 methods_by_verdict[_VERDICTS[adds(contrast)]].append(f"“{contrast['second']}” ({difference})")
