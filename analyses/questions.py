@@ -64,22 +64,22 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
         """Return what can be asked only after counting, as plain data; None if the question looks up nothing."""
         return None
 
+    def join(self, looked: Sequence[Any]) -> Any:
+        """Return what several runs have looked up together, which are merged; None if it is not that of all texts.
+
+        By default, what a single run has looked up is all that can be shown.
+        """
+        return looked[0] if len(looked) == 1 else None
+
     @abstractmethod
     def find(self, counts: Counts, looked: Any, earlier: Mapping[str, Any]) -> Answer | None:
         """Return the answer; None if the run does not ask the question.
 
         Args:
             counts: what the analysis answers from.
-            looked: what `looked_together` makes of what `look` returned; None if it was not asked.
+            looked: what `join` makes of what `look` returned; None if nothing was looked up.
             earlier: the answers of the questions before this one, by name.
         """
-
-    def looked_together(self, by_texts: Mapping[str, Any]) -> Any:
-        """Return what was looked up in the texts of each of several merged runs, or of one run, as one.
-
-        By default, nothing is said of what merged runs have looked up in different texts.
-        """
-        return next(iter(by_texts.values())) if len(by_texts) == 1 else None
 
     def columns(self, answer: Answer) -> pd.DataFrame | None:
         """Return the data of the columns that are `added`, by the keys of the rows of the first table."""
@@ -165,10 +165,23 @@ class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts
         counts = self.counts(options, counted)
         answers: dict[str, Any] = {}
         for question in self.questions:
-            answer = question.find(counts, question.looked_together((looked or {}).get(question.name, {})), answers)
+            by_texts = (looked or {}).get(question.name, {})
+            answer = question.find(counts, question.join([*by_texts.values()]), answers)
             if answer is not None:
                 answers[question.name] = answer
         return self.results_of(counts, answers)
+
+    def with_added(
+        self, main: pd.DataFrame, on: Sequence[str], answers: Mapping[str, Any]
+    ) -> tuple[pd.DataFrame, tuple[TableColumn, ...]]:
+        """Return the main table, whose rows have the keys ``on``, with what the answers add, and the added columns."""
+        added: list[TableColumn] = []
+        for question in reversed(self.questions):  # those of random weights stand next to those of the heads
+            if question.name in answers:
+                added += question.added
+                columns = question.columns(answers[question.name])
+                main = main if columns is None else main.join(columns, on=list(on))
+        return main, tuple(added)
 
     def asked(self, results: Any) -> list[tuple[Question[Any, Any, Any, Any], Any]]:
         """Return the questions that have an answer, each with its answer."""
@@ -226,7 +239,7 @@ class AnalysisOfQuestions(
     ) -> tuple[str, Looking] | None:
         """Return what the questions look up with, and a name for the texts that are read; None if nothing is looked up.
 
-        Merged runs have read different texts, so that each has looked up a part, of which nothing is shown.
+        Merged runs have read different texts, so that each has looked up a part, see `Question.merged`.
         """
         return None
 

@@ -83,9 +83,9 @@ class Example(AlignmentQuestion):
         example = read_example(looking.pair, shown, choice.layer, looking.merge, looking.read)
         return None if example is None else asdict(example)
 
-    def looked_together(self, by_texts: Mapping[str, Any]) -> AlignedExample | None:
+    def join(self, looked: Sequence[Any]) -> AlignedExample | None:
         """Return the example that would be chosen among those of merged runs."""
-        return first_example([AlignedExample.of(plain) for plain in by_texts.values()])
+        return first_example([AlignedExample.of(plain) for plain in looked])
 
     def find(self, counts: Aligned, looked: Any, earlier: Mapping[str, Any]) -> AlignedExample | None:
         """Return the example."""

@@ -7,7 +7,6 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ...reports.columns import TableColumn
 from ...reports.tables import records
 from ..contract import Counted, Guesses, OptionSet, Plan, Reader, Setting, Titles
 from ..counting.comparable import Comparable
@@ -54,12 +53,7 @@ class Dependency(AnalysisOfQuestions[DependencyFacts, DependencyResults, Planned
     def results_of(self, counts: Words, answers: Mapping[str, Any]) -> DependencyResults:
         """Put the columns of all questions into the table of the best heads."""
         heads = answers["best_heads"]
-        best, added = heads.best, list[TableColumn]()
-        for question in reversed(self.questions):  # those of random weights stand next to those of the heads
-            if question.name in answers:
-                added += question.added
-                columns = question.columns(answers[question.name])
-                best = best if columns is None else best.join(columns, on="relation")
+        best, added = self.with_added(heads.best, ("relation",), answers)
         maps = counts.facts.maps.phrases(int(heads.cells["head"].max()))
         return DependencyResults(
             cells=heads.cells,
@@ -69,7 +63,7 @@ class Dependency(AnalysisOfQuestions[DependencyFacts, DependencyResults, Planned
             trees=counts.metric.trees,
             claimed=heads.claimed,
             unclaimed=heads.unclaimed,
-            added=tuple(added),
+            added=added,
             answers=answers,
         )
 
