@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
-from attentionology.analyses.coreference.choices import choices
+from attentionology.analyses.coreference.decisions import choices
 from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.corpora_loaders.documents import Documents, load_documents
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK

@@ -77,7 +77,7 @@ _COMPUTED = (  # faults in what is computed
         f"{_ABLATION}test_relations_compare_the_best_head_with_its_layer",
     ),
     Fault(
-        "analyses/coreference/baselines.py",
+        "analyses/coreference/decisions.py",
         "return list(reversed(choice.before))",
         "return list(choice.before)",
         "tests/reference/test_coreference.py::test_nearest_and_head_match_on_random_documents",

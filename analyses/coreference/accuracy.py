@@ -15,9 +15,17 @@ from ...corpora_loaders.coreference import TYPES, Document, Mention
 from ...corpora_loaders.documents import Documents
 from ...extractors import MapBatch, Window
 from ..counting.outcomes import OutcomeCounts
-from .antecedents import DIRECTIONS, antecedent_hits
-from .baselines import BASELINES, Traits, baseline_picks, traits
-from .choices import POLICIES, Choice, choices_of
+from .decisions import (
+    BASELINES,
+    DIRECTIONS,
+    POLICIES,
+    Choice,
+    Traits,
+    antecedent_hits,
+    baseline_picks,
+    choices_of,
+    traits,
+)
 from .tables import ALL, SENTENCE_BINS, WORD_BINS, CoreferenceTables, bin_of, group_name, tables
 
 

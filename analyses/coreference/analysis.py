@@ -24,9 +24,7 @@ from ..shared.options import ControlOptions, CountOptions, EnsembleOptions, Fail
 from ..shared.published import published_coreference
 from ..shared.record import MapFacts, map_facts
 from .accuracy import CoreferenceAccuracy, groups_of_documents, mentions_by_group
-from .antecedents import DIRECTIONS, AntecedentGuesses
-from .baselines import sources_of_agreement
-from .choices import POLICIES, account
+from .decisions import DIRECTIONS, POLICIES, AntecedentGuesses, account, sources_of_agreement
 from .ensembles import ENSEMBLES, ensemble_rows
 from .examples import EXAMPLES, Decision, ShownExample, decisions_of, shown_example, spread
 from .explored import explored_coreference
@@ -59,7 +57,7 @@ class CoreferenceFacts:
 class CoreferenceLookup:
     """What was looked up after counting."""
 
-    account: Mapping[str, int] = merges_by("add")  # see `attentionology.analyses.coreference.choices.account`
+    account: Mapping[str, int] = merges_by("add")  # see `attentionology.analyses.coreference.decisions.account`
     head: tuple[str, int, int] | None = merges_by("common")  # the head whose decisions were looked up, if any
     examples: tuple[ShownExample, ...] = merges_by("all")  # right and wrong decisions of this head
     # The counts of ensembles for each set of documents that chose them, see `ensemble_rows`.

@@ -27,8 +27,7 @@ from ...reports.format import rows_of
 from ..counting.best_head import best_head, both_halves, drawn, interval, intervals, rate
 from ..counting.outcomes import Counts
 from ..counting.resampling import FEWEST_UNITS, effective_number_drawn
-from .antecedents import DIRECTIONS
-from .choices import POLICIES
+from .decisions import DIRECTIONS, POLICIES
 from .group_columns import LARGEST_CONTRASTS
 
 STEREOTYPES = (

@@ -15,8 +15,7 @@ from ..counting.outcomes import SPLITS
 from ..counting.resampling import halves, poisson_weights
 from ..dependency.decisions import word_positions
 from ..shared.ensembles import ensemble_schema, scored_ensembles
-from .antecedents import DIRECTIONS
-from .choices import choices_of
+from .decisions import DIRECTIONS, choices_of
 from .tables import ALL
 
 Array = npt.NDArray[Any]

@@ -12,8 +12,7 @@ import numpy as np
 from ...corpora_loaders.coreference import Document
 from ...extractors import MapBatch
 from ...storage.writing import running_text
-from .antecedents import DIRECTIONS, antecedent_hits
-from .choices import Choice, choices_of
+from .decisions import DIRECTIONS, Choice, antecedent_hits, choices_of
 
 EXAMPLES = 5
 """The number of right decisions, and of wrong decisions, that the report shows."""

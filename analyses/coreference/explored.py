@@ -22,9 +22,8 @@ from ..shared.ensembles import finds_more, found_together, with_intervals
 from ..shared.explored import address, bounds, head_measures, points, share
 from ..shared.failures import clear_mistake
 from .accuracy import CoreferenceAccuracy
-from .antecedents import DIRECTIONS
-from .choices import POLICIES
 from .columns import CELLS
+from .decisions import DIRECTIONS, POLICIES
 from .picks import PICKS
 from .shown_tables import CoreferenceResults
 

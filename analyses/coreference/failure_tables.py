@@ -11,8 +11,7 @@ import pandas as pd
 from ...reports.columns import HEAD, Schema, TableColumn, bounds
 from ...reports.format import direction, rows_of
 from ..shared.failures import ChosenHead, FailureTables, Sums, chosen_heads, tables_of_heads
-from .antecedents import DIRECTIONS
-from .baselines import BASELINES, column_name
+from .decisions import BASELINES, DIRECTIONS, column_name
 from .failures import CLASSES, GROUPS, CoreferenceFailures
 from .picks import PICKS
 from .tables import ALL

@@ -21,9 +21,17 @@ from ...extractors import MapBatch
 from ..counting.exact_sums import ConfiguredSums
 from ..counting.resampling import sentence_keys
 from .accuracy import distance
-from .antecedents import DIRECTIONS
-from .baselines import BASELINES, Traits, baseline_picks, nearest_first, traits
-from .choices import POLICIES, Choice, choices_of
+from .decisions import (
+    BASELINES,
+    DIRECTIONS,
+    POLICIES,
+    Choice,
+    Traits,
+    baseline_picks,
+    choices_of,
+    nearest_first,
+    traits,
+)
 from .picks import ANTECEDENT, NONE, PICKS, picks, relationships
 from .tables import ALL, SENTENCE_BINS, WORD_BINS, bin_name, bin_of
 

@@ -31,9 +31,8 @@ from ...reports.drawing import (
 from ...reports.format import ARROWS, best_head, head_name, rows_of
 from ...reports.shapes import apart, by_bins, heads_map, intervals, mark_head, name_rows
 from ..shared.explored import address
-from .antecedents import DIRECTIONS
-from .baselines import BASELINES, column_name
 from .contrasts import STEREOTYPES, by_comparison
+from .decisions import BASELINES, DIRECTIONS, column_name
 from .tables import CoreferenceTables
 
 _BASELINES = {

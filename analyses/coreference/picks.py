@@ -16,9 +16,7 @@ from ...corpora_loaders.coreference import Mention
 from ...extractors import MapBatch, Window
 from ..dependency.decisions import word_positions
 from ..shared.picked import picked_kinds, read_in
-from .antecedents import DIRECTIONS, antecedent_hits
-from .baselines import Traits, agree, nearest_first
-from .choices import Choice
+from .decisions import DIRECTIONS, Choice, Traits, agree, antecedent_hits, nearest_first
 
 PICKS = (
     "antecedent",

@@ -15,10 +15,9 @@ from ...reports.tables import records
 from ...storage.writing import is_right_to_left
 from ..contract import Titles
 from ..counting.best_head import control_table
-from .baselines import column_name
-from .choices import REASONS
 from .columns import EXAMPLES
 from .contrasts import FEWEST_DOCUMENTS
+from .decisions import REASONS, column_name
 from .figures import best_figure, contrasts_figure, distance_figure, heads_figure
 from .shown_tables import (
     CoreferenceResults,

@@ -15,9 +15,9 @@ from ..counting.held_out import beside_zero
 from ..shared.ensembles import shown_ensembles
 from ..shared.failures import FailureTables, shown_failure_tables
 from ..shared.previews import results_html, results_line
-from .choices import POLICIES
 from .columns import BEST
 from .contrasts import by_comparison
+from .decisions import POLICIES
 from .ensembles import ENSEMBLES
 from .examples import ShownExample
 from .failure_tables import FAILURES, PICKED
@@ -34,7 +34,7 @@ class CoreferenceResults(NamedTuple):
             ``best``, ``baselines``, ``distances`` and others. ``best`` has the columns of the control if there is one.
         controls: the table of best heads of each randomly initialized copy.
         examples: decisions of the best head.
-        account: see `attentionology.analyses.coreference.choices.account`.
+        account: see `attentionology.analyses.coreference.decisions.account`.
         candidates: the policy that the report is about.
         singletons: ``"drop"`` or ``"keep"``.
         published: in percent by method and type, if the model is the paper's.

@@ -15,10 +15,8 @@ from ...corpora_loaders.coreference import TYPES
 from ..counting.best_head import best_head, cells_of_groups, drawn, heldout, interval, rate, rates
 from ..counting.held_out import heldout_gain
 from ..counting.outcomes import Counts
-from .antecedents import DIRECTIONS
-from .baselines import BASELINES, column_name
-from .choices import POLICIES
 from .contrasts import CONTRASTS, best_head_contrast, contrast_tables
+from .decisions import BASELINES, DIRECTIONS, POLICIES, column_name
 
 ALL = "all"
 

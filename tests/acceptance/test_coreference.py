@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
-from attentionology.analyses.coreference.antecedents import DIRECTIONS
+from attentionology.analyses.coreference.decisions import DIRECTIONS
 from attentionology.corpora_loaders import CorpusError
 from attentionology.corpora_loaders.coreference import ANTI, PRO, TYPES
 from attentionology.corpora_loaders.documents import Documents, load_documents

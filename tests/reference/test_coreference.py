@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
-from attentionology.analyses.coreference.choices import account
+from attentionology.analyses.coreference.decisions import account
 from attentionology.analyses.counting.outcomes import SPLITS
 from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.corpora_loaders.documents import load_documents

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
-from attentionology.analyses.coreference.baselines import BASELINES
+from attentionology.analyses.coreference.decisions import BASELINES
 from attentionology.analyses.coreference.failure_tables import failure_tables
 from attentionology.analyses.coreference.failures import CLUSTERS, CoreferenceFailures
 from attentionology.analyses.coreference.picks import PICKS

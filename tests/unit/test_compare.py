@@ -15,7 +15,7 @@ from attentionology.analyses.comparison.figures import contrast_figure
 from attentionology.analyses.comparison.results import COMPARISON, contrasts_of_kinds
 from attentionology.analyses.comparison.section import comparison_section
 from attentionology.analyses.contract import Titles
-from attentionology.analyses.coreference.choices import POLICIES
+from attentionology.analyses.coreference.decisions import POLICIES
 from attentionology.analyses.counting.comparable import Comparable, Measured
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Corpus, load_treebank

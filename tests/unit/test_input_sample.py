@@ -17,8 +17,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from attentionology.analyses.coreference.antecedents import AntecedentGuesses, antecedent_hits
-from attentionology.analyses.coreference.choices import POLICIES, choices_of
+from attentionology.analyses.coreference.decisions import POLICIES, AntecedentGuesses, antecedent_hits, choices_of
 from attentionology.analyses.counting.resampling import sentence_keys
 from attentionology.analyses.counting.stored_metrics import MetricStates, added_up
 from attentionology.analyses.dependency.decisions import READINGS, ScoredWords, head_guesses, head_hits

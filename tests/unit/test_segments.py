@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers.processors import TemplateProcessing
 
-from attentionology.analyses.coreference.choices import account
+from attentionology.analyses.coreference.decisions import account
 from attentionology.corpora_loaders import CorpusError, Pair, load_text, pair_paragraphs
 from attentionology.corpora_loaders.documents import Documents, load_documents
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK

@@ -10,7 +10,7 @@ import pytest
 
 import attentionology
 from attentionology import CountOptions
-from attentionology.analyses.coreference.choices import choices
+from attentionology.analyses.coreference.decisions import choices
 from attentionology.reports.explorer.data import script_json
 from tests import documents, tiny
 from tests.acceptance.page.conftest import written

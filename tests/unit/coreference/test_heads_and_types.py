@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attentionology.analyses.coreference.baselines import agree, sources_of_agreement, traits
+from attentionology.analyses.coreference.decisions import agree, sources_of_agreement, traits
 from attentionology.corpora_loaders import CorpusError, Sentence
 from attentionology.corpora_loaders.coreference.benchmarks import COLUMNS
 from attentionology.corpora_loaders.coreference.building import Marked, build_document

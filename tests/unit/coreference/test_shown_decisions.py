@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from attentionology.analyses.coreference.antecedents import DIRECTIONS
-from attentionology.analyses.coreference.choices import Choice, choices_of
+from attentionology.analyses.coreference.decisions import DIRECTIONS, Choice, choices_of
 from attentionology.analyses.coreference.examples import (
     Decision,
     ShownCandidate,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from attentionology.analyses.coreference.choices import account, choices
+from attentionology.analyses.coreference.decisions import account, choices
 from attentionology.corpora_loaders import CorpusError, documents
 from attentionology.corpora_loaders.coreference.document import beginning_of
 from attentionology.corpora_loaders.documents import Documents, load_documents
