@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from ..corpora_loaders import Corpus
     from ..reports.columns import Schema, TableColumn
     from ..reports.explorer.contribution import Contribution
     from ..reports.finding import Finding
@@ -234,6 +235,10 @@ class AnalysisOfQuestions(
     def facts(self, planning: Planning, requests: Mapping[str, tuple[str, ...]]) -> Facts:
         """Return what the results need of the plan."""
 
+    def corpus(self, planning: Planning) -> Corpus | None:
+        """Return the corpus as it is read, if the analysis divides it in its own way; by default it does not."""
+        return None
+
     def looking(
         self, options: OptionSet, plan: Plan[Facts], counts: Counts, read: Reader
     ) -> tuple[str, Looking] | None:
@@ -250,7 +255,8 @@ class AnalysisOfQuestions(
         names = {
             name: tuple(request.name for request in requests) for name, requests in by_question.items() if requests
         }
-        return Plan(tuple(chain.from_iterable(by_question.values())), self.facts(planning, names))
+        requests = tuple(chain.from_iterable(by_question.values()))
+        return Plan(requests, self.facts(planning, names), self.corpus(planning))
 
     def follow_up(self, options: OptionSet, plan: Plan[Facts], counted: Counted[Facts], read: Reader) -> Any:
         """Return what the questions look up, by question and by the texts that were read."""
