@@ -320,14 +320,14 @@ _SHOWN = (  # faults in what people see
         f"{_COREFERENCE}test_largest_differences",
     ),
     Fault(
-        "analyses/dependency/best_heads.py",
+        "analyses/shared/best_heads.py",
         '"heldout_accuracy",\n            "share",',
         '"accuracy",\n            "share",',
         f"{_DEPENDENCY}test_a_wide_terminal_says_what_the_csv_file_says",
     ),
     Fault(
-        "analyses/dependency/best_heads.py",
-        'beside=bounds("heldout_gain")',
+        "analyses/shared/best_heads.py",
+        "beside=bounds(name)",
         'beside=bounds("gain")',
         f"{_DEPENDENCY}test_a_wide_terminal_says_what_the_csv_file_says",
     ),

@@ -13,17 +13,15 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from ...corpora_loaders import OFFSETS
-from ...reports.columns import Explored, Schema, TableColumn, bar, bounds
+from ...reports.columns import Explored, Schema, TableColumn, bar
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Measure
 from ...reports.finding import Finding
 from ...reports.format import (
     ARROWS,
     best_direction,
-    best_head,
     best_offset,
     head_name,
-    number_equal,
     percent,
     rare_in_parentheses,
     rows_of,
@@ -36,6 +34,7 @@ from ..counting.best_head import drawn
 from ..counting.held_out import NO_CLAIM
 from ..counting.outcomes import effective_units
 from ..counting.resampling import FEWEST_UNITS
+from ..shared.best_heads import best_accuracy_column, best_head_column, estimate, heldout_columns
 from ..shared.explored import bounds as bounds_of_heads
 from ..shared.explored import head_measures, points, share
 from .accuracy import TOTALS, DependencyAccuracy
@@ -82,17 +81,9 @@ BEST = Schema(
     (
         TableColumn("relation", "text", "the relation", "relation"),
         TableColumn("total", "count", "words of the relation", "n", cell=rare_in_parentheses),
-        TableColumn(
-            "layer head",
-            "number from 1",
+        best_head_column(
             "the attention head with the largest count",
-            "attention head",
-            terminal="head",
-            cell=best_head,
-            beside=number_equal,
-            beside_in="page",
-            help="<code>3-9</code> is layer 3, head 9, both counted from 1. (The <i>syntactic</i> head of a word is "
-            "the word it depends on.)",
+            "The <i>syntactic</i> head of a word is the word it depends on.",
         ),
         TableColumn(
             "direction",
@@ -107,16 +98,7 @@ BEST = Schema(
         TableColumn("tied", "count", "heads and directions with this count"),
         TableColumn("correct", "count", "words whose syntactic head is found"),
         bar("accuracy", "offset_accuracy"),
-        TableColumn(
-            "accuracy accuracy_low accuracy_high",
-            "share",
-            "`correct` / `total`",
-            "accuracy",
-            beside=bounds("accuracy"),
-            help="The share of the n words with that relation whose head is found{interval}. The head was chosen as "
-            "the best of {choices} on these same words, so its accuracy is too high as an estimate for other "
-            "sentences.",
-        ),
+        best_accuracy_column("the n words with that relation whose head", "words", "sentences"),
         TableColumn("offset", "number, words", "the best fixed distance: +1 is the next word, −1 the word before"),
         TableColumn("offset_correct", "count", "words whose syntactic head is at this distance"),
         TableColumn(
@@ -129,42 +111,28 @@ BEST = Schema(
             help="The accuracy of a guess that always points the same number of words to the right (+) or left (−), "
             "for the best number from −5 to +5. A head that does no better may know nothing but positions.",
         ),
-        TableColumn(
-            "gain gain_low gain_high",
+        estimate(
+            "gain",
             "points",
             "`accuracy` − `offset_accuracy`",
             "gain",
-            beside=bounds("gain"),
-            room="page",
-            help="The accuracy minus that of the offset, on the words that chose both. It is too high by the luck of "
-            "the choice.",
-        ),
-        TableColumn(
-            "heldout_correct heldout_total",
-            "count",
-            "found and scored words over all halves of all splits; each word counts once per split",
-        ),
-        TableColumn(
-            "heldout_accuracy",
-            "share",
-            "the accuracy of heads that were chosen on the other half",
-            "held-out",
-            beside=bounds("heldout", "min", "max"),
-            beside_in="page",
-            help="The accuracy if head and direction are chosen on one half of the sentences and scored on the other, "
-            "in both directions. It is the mean over ten random halvings, with the lowest and highest of them in "
-            "brackets. The farther it falls below the accuracy, the more of the accuracy was due to luck in the "
+            "The accuracy minus that of the offset, on the words that chose both. It is too high by the luck of the "
             "choice.",
+            room="page",
         ),
-        TableColumn("heldout_min heldout_max", "share", "the lowest and highest accuracy of a split"),
-        TableColumn(
-            "heldout_gain heldout_gain_low heldout_gain_high",
+        *heldout_columns(
+            "found and scored words over all halves of all splits; each word counts once per split",
+            "sentences",
+            ends=" The farther it falls below the accuracy, the more of the accuracy was due to luck in the choice.",
+            room="page",
+        ),
+        estimate(
+            "heldout_gain",
             "points",
             "`heldout_accuracy` − the accuracy of the offset that was chosen on the other half",
             "held-out gain",
-            beside=bounds("heldout_gain"),
-            help="The held-out accuracy minus that of an offset that was chosen and scored on the same halves. If it "
-            "is not above 0 with its whole interval, there is no evidence that a head knows more than positions.",
+            "The held-out accuracy minus that of an offset that was chosen and scored on the same halves. If it is not "
+            "above 0 with its whole interval, there is no evidence that a head knows more than positions.",
         ),
         TableColumn(
             "reach",

@@ -12,7 +12,8 @@ from ...reports.columns import Schema, TableColumn
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ..contract import Request
-from ..counting.best_head import RANDOM_WEIGHTS, control_columns, control_table
+from ..counting.best_head import control_columns, control_table
+from ..shared.control import CONTROL_COLUMNS
 from ..shared.explored import share
 from .rows import CONTROL as NAME
 from .rows import DependencyQuestion, DependencyResults, Planned, Words, claimed
@@ -36,17 +37,7 @@ class Control(DependencyQuestion):
 
     name = NAME
     tables = (CONTROL,)
-    added = (
-        TableColumn(
-            "control_accuracy",
-            "share",
-            "with `--control`: the mean over the copies of the accuracy of each copy's best head",
-            "random weights",
-            terminal="random",
-            help=RANDOM_WEIGHTS,
-        ),
-        TableColumn("control_accuracy_max", "share", "with `--control`: the largest of these accuracies"),
-    )
+    added = CONTROL_COLUMNS
 
     def requests(self, planning: Planned) -> Iterable[Request]:
         """Count the heads of each copy."""

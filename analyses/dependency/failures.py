@@ -21,11 +21,10 @@ from torch import Tensor
 from ...corpora_loaders import OFFSETS, coarse_relation
 from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...extractors import DIRECTIONS, MapBatch
-from ...reports.columns import HEAD as HEAD_COLUMN
-from ...reports.columns import Schema, TableColumn, bounds
+from ...reports.columns import TableColumn, bounds
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
-from ...reports.format import direction, head_name, rows_of
+from ...reports.format import head_name, rows_of
 from ...reports.table import ShownTable
 from ...storage.writing import amount
 from ..contract import Request
@@ -37,6 +36,8 @@ from ..shared.failures import (
     FailureTables,
     chosen_heads,
     clear_mistake,
+    failures_schema,
+    picks_schema,
     shown_failure_tables,
     tables_of_heads,
 )
@@ -72,32 +73,19 @@ _EDGES = np.array([1, 2, 3, 4, 6, 11])  # the smallest distance in each class, o
 _MAX_RELATIONS = 8
 """The number of relations that the page shows."""
 
-_HEAD = (
-    TableColumn("relation", "text", "the relation", "relation"),
-    HEAD_COLUMN,
-    TableColumn("direction", "text", "the direction in which attention is read", "direction", cell=direction),
-)
+_RELATION = TableColumn("relation", "text", "the relation", "relation")
 _OFFSET = TableColumn("offset", "number, words", "the best fixed distance for the relation")
 
-FAILURES = Schema(
+FAILURES = failures_schema(
     "dependency_failures",
     "With `--failures`. One row per relation, chosen head and class of words. The 95 % intervals are Wilson's, for the "
     "effective number of words, because those of one sentence depend on each other.",
-    (
-        *_HEAD,
-        TableColumn("by", "text", "the property of the words", "by"),
-        TableColumn("class", "text", "the class of words", "class"),
-        TableColumn("total", "count", "words of the relation in this class", "n"),
-        TableColumn("correct", "count", "words whose syntactic head is found"),
-        TableColumn(
-            "accuracy accuracy_low accuracy_high",
-            "share",
-            "`correct` / `total`",
-            "accuracy",
-            beside=bounds("accuracy"),
-            help="The share of the n words whose head is found, with its 95 % interval. The best head was chosen on "
-            "all of these words.",
-        ),
+    _RELATION,
+    counted="words",
+    found="head",
+    total="words of the relation in this class",
+    correct="words whose syntactic head is found",
+    baselines=(
         _OFFSET,
         TableColumn("offset_correct", "count", "words whose syntactic head is at this distance"),
         TableColumn(
@@ -111,23 +99,16 @@ FAILURES = Schema(
     ),
 )
 
-PICKED = Schema(
+PICKED = picks_schema(
     "dependency_picks",
     "With `--failures`. One row per relation, chosen head and kind of word that is picked. Intervals are as in "
     "`dependency_failures.csv`.",
-    (
-        *_HEAD,
-        TableColumn("picked", "text", "what is picked", "picked"),
-        TableColumn("count", "count", "words for which it is picked", "words"),
-        TableColumn("total", "count", "words of the relation", "n"),
-        TableColumn(
-            "share share_low share_high",
-            "share",
-            "`count` / `total`",
-            "share",
-            beside=bounds("share"),
-            help="The share of the n words of the relation for which the head picks such a word, with its interval.",
-        ),
+    _RELATION,
+    counted="words",
+    heading="words",
+    total="words of the relation",
+    share_of="the n words of the relation",
+    baselines=(
         _OFFSET,
         TableColumn("offset_count", "count", "words for which the best fixed offset picks it"),
         TableColumn(

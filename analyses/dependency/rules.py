@@ -29,7 +29,7 @@ from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
 from ...corpora_loaders.tags import UPOS
 from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...extractors import MapBatch
-from ...reports.columns import Schema, TableColumn, bounds
+from ...reports.columns import Schema, TableColumn
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ...reports.format import head_name, shown_rows
@@ -39,6 +39,7 @@ from ..counting.best_head import both_halves, drawn, rate, rates
 from ..counting.counting import CountWith
 from ..counting.held_out import HeldOutRate, gain_columns, heldout_rate, side_of_zero, split_deviations
 from ..counting.outcomes import Counts, OutcomeCounts
+from ..shared.best_heads import estimate
 from ..shared.explored import points, share
 from ..shared.options import CountOptions
 from .best_heads import BEST
@@ -63,13 +64,12 @@ AGAINST = (
         help="The held-out accuracy of a guess that knows the part of speech of the word, and points the same number "
         "of words to the right or left for all words with this part of speech.",
     ),
-    TableColumn(
-        "tag_offset_gain tag_offset_gain_low tag_offset_gain_high",
+    estimate(
+        "tag_offset_gain",
         "points",
         "`heldout_accuracy` − `tag_offset_heldout`",
         "head − offset",
-        beside=bounds("tag_offset_gain"),
-        help="How much more the head finds, where both are chosen on one half and scored on the other.",
+        "How much more the head finds, where both are chosen on one half and scored on the other.",
     ),
     TableColumn(
         "tag_rule_heldout",
@@ -81,13 +81,12 @@ AGAINST = (
         "part of speech on one side, such as the nearest verb before a noun. A head that finds no more than this may "
         "know nothing but parts of speech.",
     ),
-    TableColumn(
-        "tag_rule_gain tag_rule_gain_low tag_rule_gain_high",
+    estimate(
+        "tag_rule_gain",
         "points",
         "`heldout_accuracy` − `tag_rule_heldout`",
         "head − nearest",
-        beside=bounds("tag_rule_gain"),
-        help="How much more the head finds, as above.",
+        "How much more the head finds, as above.",
     ),
 )
 """What rules find that know parts of speech, and how much more heads find."""

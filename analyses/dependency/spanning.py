@@ -28,6 +28,7 @@ from ..counting.best_head import best_head, heldout, interval, rate, rates, scor
 from ..counting.held_out import heldout_gain, interval_of_halves, side_of_zero
 from ..counting.outcomes import SPLITS, Counts
 from ..counting.resampling import FEWEST_UNITS, effective_number, halves, poisson_weights
+from ..shared.best_heads import accuracy_column, heldout_columns
 from ..shared.ensembles import named_reading
 from ..shared.explored import address, points, share
 from .decisions import READINGS
@@ -106,25 +107,12 @@ TREES_BEST = Schema(
         ),
         TableColumn("total", "count", "scored words: all but punctuation and roots", "n"),
         TableColumn("correct", "count", "right words among them"),
-        TableColumn(
-            "accuracy accuracy_low accuracy_high",
-            "share",
-            "`correct` / `total`",
-            "accuracy",
-            beside=bounds("accuracy"),
-            help="The score on the sentences that chose the heads, with its 95 % bootstrap interval over sentences.",
+        accuracy_column(
+            "The score on the sentences that chose the heads, with its 95 % bootstrap interval over sentences."
         ),
-        TableColumn("heldout_correct heldout_total", "count", "right and scored words over all halves of all splits"),
-        TableColumn(
-            "heldout_accuracy",
-            "share",
-            "the accuracy of heads that were chosen on the other half",
-            "held-out",
-            beside=bounds("heldout", "min", "max"),
-            help="The score if heads are chosen on one half of the sentences and scored on the other, in both "
-            "directions. It is the mean over ten random halvings, with the lowest and highest of them in brackets.",
+        *heldout_columns(
+            "right and scored words over all halves of all splits", "sentences", begins="The score if heads are"
         ),
-        TableColumn("heldout_min heldout_max", "share", "the lowest and highest accuracy of a split"),
         *(
             column
             for chain, word in (("next", "next word"), ("previous", "word before"))

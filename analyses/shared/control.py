@@ -7,11 +7,26 @@ from typing import Any
 
 from ...corpora_loaders import Sentence
 from ...extractors import MapMaker
+from ...reports.columns import TableColumn
+from ..counting.best_head import RANDOM_WEIGHTS
 from ..counting.counting import CountMaps
 from ..counting.metric import Metric
 from ..option_groups import OptionSet
 from ..plans import Request
 from .options import ControlOptions, CountOptions
+
+CONTROL_COLUMNS = (
+    TableColumn(
+        "control_accuracy",
+        "share",
+        "with `--control`: the mean over the copies of the accuracy of each copy's best head",
+        "random weights",
+        terminal="random",
+        help=RANDOM_WEIGHTS,
+    ),
+    TableColumn("control_accuracy_max", "share", "with `--control`: the largest of these accuracies"),
+)
+"""What the copies add to a table of best heads, see `attentionology.analyses.counting.best_head.control_columns`."""
 
 
 def requests_with_control(

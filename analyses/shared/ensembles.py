@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...reports.columns import Schema, TableColumn, bounds
+from ...reports.columns import Schema, TableColumn
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ..counting.best_head import rate, rates
 from ..counting.held_out import interval_of_halves
 from ..counting.outcomes import SPLITS
 from ..counting.resampling import FEWEST_UNITS, effective_number
+from .best_heads import estimate, heldout_columns
 from .explored import points, share
 
 Array = npt.NDArray[Any]
@@ -74,22 +75,13 @@ def ensemble_schema(
                 "ensemble",
                 help=f"The accuracy of these heads together, on the {units} that chose them.",
             ),
-            TableColumn(
-                "heldout_correct heldout_total",
-                "count",
+            *heldout_columns(
                 f"found and scored {of.split()[0]} over all halves of all splits",
+                units,
+                chosen="ensembles",
+                heading="ensemble, held-out",
+                begins="The accuracy if the heads are",
             ),
-            TableColumn(
-                "heldout_accuracy",
-                "share",
-                "the accuracy of ensembles that were chosen on the other half",
-                "ensemble, held-out",
-                beside=bounds("heldout", "min", "max"),
-                help=f"The accuracy if the heads are chosen on one half of the {units} and scored on the other, in "
-                "both directions. It is the mean over ten random halvings, with the lowest and highest of them in "
-                "brackets.",
-            ),
-            TableColumn("heldout_min heldout_max", "share", "the lowest and highest accuracy of a split"),
             TableColumn("single_correct", "count", "the same for the best single head"),
             TableColumn(
                 "single_accuracy",
@@ -98,14 +90,13 @@ def ensemble_schema(
                 "one head, held-out",
                 help="The same for the best single head, on the same halves.",
             ),
-            TableColumn(
-                "gain gain_low gain_high",
+            estimate(
+                "gain",
                 "points",
                 "`heldout_accuracy` − `single_accuracy`",
                 "held-out gain",
-                beside=bounds("gain"),
-                help=f"The difference of the two, with its 95 % interval for other {units}, which would also choose "
-                f"other heads. None is given for fewer than {FEWEST_UNITS} {units}.",
+                f"The difference of the two, with its 95 % interval for other {units}, which would also choose other "
+                f"heads. None is given for fewer than {FEWEST_UNITS} {units}.",
             ),
         ),
     )

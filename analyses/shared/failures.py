@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from ...reports.columns import Schema
-from ...reports.format import rows_of
+from ...reports.columns import HEAD, Schema, TableColumn
+from ...reports.format import direction, rows_of
 from ...reports.table import ShownTable
 from ..counting.best_head import STANDARD_ERRORS, rate
+from .best_heads import accuracy_column, estimate
 
 
 class FailureTables(NamedTuple):
@@ -21,6 +22,87 @@ class FailureTables(NamedTuple):
 
     failures: pd.DataFrame  # the accuracy by class of words or mentions
     picked: pd.DataFrame  # what is picked
+
+
+def failures_schema(
+    name: str,
+    rows: str,
+    key: TableColumn,
+    *,
+    counted: str,
+    found: str,
+    total: str,
+    correct: str,
+    baselines: Iterable[TableColumn],
+) -> Schema:
+    """Return the columns of the table of accuracies by class.
+
+    Args:
+        name, rows: those of the schema.
+        key: the column that names the relation or type.
+        counted: what is counted, such as “words”.
+        found: what is found of each, such as “head”.
+        total, correct: what these columns hold.
+        baselines: the columns of what is picked without heads.
+    """
+    return Schema(
+        name,
+        rows,
+        (
+            *_head_columns(key),
+            TableColumn("by", "text", f"the property of the {counted}", "by"),
+            TableColumn("class", "text", f"the class of {counted}", "class"),
+            TableColumn("total", "count", total, "n"),
+            TableColumn("correct", "count", correct),
+            accuracy_column(
+                f"The share of the n {counted} whose {found} is found, with its 95 % interval. The best head was "
+                f"chosen on all of these {counted}."
+            ),
+            *baselines,
+        ),
+    )
+
+
+def picks_schema(
+    name: str,
+    rows: str,
+    key: TableColumn,
+    *,
+    counted: str,
+    heading: str,
+    total: str,
+    share_of: str,
+    baselines: Iterable[TableColumn],
+) -> Schema:
+    """Return the columns of the table of what is picked.
+
+    The arguments are those of `failures_schema`, and the heading of the picks, and what their share is one of, such as
+    “the n words of the relation”.
+    """
+    return Schema(
+        name,
+        rows,
+        (
+            *_head_columns(key),
+            TableColumn("picked", "text", "what is picked", "picked"),
+            TableColumn("count", "count", f"{counted} for which it is picked", heading),
+            TableColumn("total", "count", total, "n"),
+            estimate(
+                "share",
+                "share",
+                "`count` / `total`",
+                "share",
+                f"The share of {share_of} for which the head picks such a word, with its interval.",
+            ),
+            *baselines,
+        ),
+    )
+
+
+def _head_columns(key: TableColumn) -> tuple[TableColumn, ...]:
+    """Return the columns that name a chosen head."""
+    meaning = "the direction in which attention is read"
+    return key, HEAD, TableColumn("direction", "text", meaning, "direction", cell=direction)
 
 
 def chosen_heads(row: Mapping[str, Any], cells: pd.DataFrame, chosen: Sequence[str]) -> Iterator[tuple[int, int, str]]:
