@@ -24,7 +24,7 @@ from .contract import Setting as Setting
 from .contract import Titles as Titles
 from .coreference.accuracy import CoreferenceAccuracy as CoreferenceAccuracy
 from .coreference.options import CoreferenceOptions as CoreferenceOptions
-from .coreference.shown_tables import CoreferenceResults as CoreferenceResults
+from .coreference.rows import CoreferenceResults as CoreferenceResults
 from .counting.comparable import Comparable as Comparable
 from .counting.comparable import Measured as Measured
 from .counting.comparable import measured_heads as measured_heads

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..analyses.alignment.rows import AlignmentResults
     from ..analyses.clusters.report import ClusterResults
     from ..analyses.comparison.results import Comparison
-    from ..analyses.coreference.shown_tables import CoreferenceResults
+    from ..analyses.coreference.rows import CoreferenceResults
     from ..analyses.dependency.rows import DependencyResults
     from ..analyses.norms.shown_tables import NormResults
     from ..analyses.surface.shown_tables import SurfaceResults

@@ -296,15 +296,15 @@ _SHOWN = (  # faults in what people see
         f"{_COMPARISON}test_page_and_latex_say_what_the_csv_file_says",
     ),
     Fault(
-        "analyses/coreference/columns.py",
+        "analyses/coreference/best_heads.py",
         '"rule_based_accuracy",\n            "share",',
         '"head_match_accuracy",\n            "share",',
         f"{_COREFERENCE}test_best_heads_on_the_page_and_in_latex",
     ),
     Fault(
-        "analyses/coreference/explored.py",
-        'row["total"] >= min_count and',
-        'row["total"] < min_count and',
+        "analyses/coreference/best_heads.py",
+        'row["total"] >= results.min_count and',
+        'row["total"] < results.min_count and',
         f"{_FINDINGS}test_heads_beat_the_rules_only_if_they_do_held_out",
     ),
     Fault(
@@ -314,7 +314,7 @@ _SHOWN = (  # faults in what people see
         f"{_FIGURES}test_accuracies_by_distance",
     ),
     Fault(
-        "analyses/coreference/group_columns.py",
+        "analyses/coreference/contrasts.py",
         "f\"{row['heldout_same']} of {row['heldout_choices']}\"",
         "f\"{row['heldout_choices']} of {row['heldout_same']}\"",
         f"{_COREFERENCE}test_largest_differences",

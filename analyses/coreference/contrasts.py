@@ -1,4 +1,4 @@
-"""Contrasts: the accuracy of each attention head in one group of documents minus that in another.
+"""Do heads find more in one group of documents than in another? The accuracies of heads in both, and the differences.
 
 Every head has a contrast, and the largest of hundreds is large by chance alone. Two corrections are made for that:
 
@@ -15,20 +15,28 @@ difference of two independent samples would.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from matplotlib.figure import Figure
 
 from ...corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO
-from ...reports.format import rows_of
+from ...reports.columns import Row, Schema, TableColumn, bounds
+from ...reports.format import ARROWS, direction, head_name, named_head, percent, rows_of
+from ...reports.format import interval as in_brackets
+from ...reports.table import ShownTable
 from ..counting.best_head import best_head, both_halves, drawn, interval, intervals, rate
+from ..counting.held_out import beside_zero
 from ..counting.outcomes import Counts
 from ..counting.resampling import FEWEST_UNITS, effective_number_drawn
-from .decisions import DIRECTIONS, POLICIES
-from .group_columns import LARGEST_CONTRASTS
+from ..shared.best_heads import estimate
+from .decisions import ALL, DIRECTIONS, POLICIES
+from .figures import contrasts_figure
+from .rows import CoreferenceQuestion, CoreferenceResults, Mentions, under
 
 STEREOTYPES = (
     (PRO, ANTI),
@@ -37,7 +45,7 @@ STEREOTYPES = (
 )
 """The pairs of groups of WinoBias that are compared: all sentences, and those of each type."""
 
-CONTRASTS = (*STEREOTYPES, (FEMININE, MASCULINE))
+PAIRS = (*STEREOTYPES, (FEMININE, MASCULINE))
 """All pairs of groups of documents whose accuracies are compared."""
 
 FEWEST_DOCUMENTS = 2 * FEWEST_UNITS
@@ -53,6 +61,255 @@ _ROUNDING = 1e-12
 Array = npt.NDArray[Any]
 Groups = Mapping[str, list[int]]
 """The indices of the counts of each group of documents."""
+
+
+def _number_of(side: str) -> Callable[[Row], str]:
+    """Return a function that writes how many mentions the first or second group of a row has."""
+    return lambda row: f"(n = {row[f'{side}_total']:,})"
+
+
+GROUPS = Schema(
+    "coreference_groups",
+    "With groups of documents (GAP, WinoBias). One row per kind of candidates, group, direction, layer and head.",
+    (
+        TableColumn("candidates direction", "text", "as in `coreference.csv`"),
+        TableColumn("group", "text", "the group, such as `feminine pronoun`"),
+        TableColumn("layer head", "number from 1", "the attention head"),
+        TableColumn("correct total", "count", "found and scored mentions of the group"),
+        TableColumn("accuracy", "share", "`correct` / `total`"),
+    ),
+)
+
+CONTRASTS = Schema(
+    "coreference_contrasts",
+    "With groups of documents. One row per kind of candidates and pair of groups: the best head of the whole corpus in "
+    "both.",
+    (
+        TableColumn("candidates", "text", "as in `coreference.csv`"),
+        TableColumn(
+            "layer head", "number from 1", "the best head of the whole corpus", "attention head", cell=named_head
+        ),
+        TableColumn("direction", "text", "its direction", "direction", cell=direction),
+        TableColumn("first", "text", "the first group", "first group", beside=_number_of("first"), beside_in="any"),
+        TableColumn("first_correct first_total", "count", "its found and scored mentions"),
+        TableColumn("first_accuracy", "share", "the accuracy in it", "first"),
+        TableColumn("second", "text", "the second group", "second group", beside=_number_of("second"), beside_in="any"),
+        TableColumn("second_correct second_total", "count", "its found and scored mentions"),
+        TableColumn("second_accuracy", "share", "the accuracy in it", "second"),
+        estimate("difference", "points", "`first_accuracy` − `second_accuracy`", "difference"),
+        TableColumn("ratio ratio_low ratio_high", "number", "`first_accuracy` / `second_accuracy`", "ratio", digits=2),
+    ),
+)
+
+HEAD_CONTRASTS = Schema(
+    "coreference_head_contrasts",
+    "With groups of documents. One row per kind of candidates, pair of groups, direction, layer and head.",
+    (
+        TableColumn("candidates first second direction", "text", "as above"),
+        TableColumn("layer head", "number from 1", "the attention head"),
+        TableColumn(
+            "first_correct first_total second_correct second_total", "count", "found and scored mentions of each group"
+        ),
+        TableColumn("first_accuracy second_accuracy", "share", "the accuracies in the groups"),
+        TableColumn(
+            "difference difference_low difference_high",
+            "points",
+            "their difference, with an interval for this head alone",
+        ),
+        TableColumn("standard_error", "points", "the bootstrap standard error of the difference"),
+        TableColumn(
+            "simultaneous_low simultaneous_high",
+            "points",
+            "an interval that holds for all heads and directions at once",
+        ),
+    ),
+)
+
+LARGEST_CONTRASTS = Schema(
+    "coreference_largest_contrasts",
+    "With groups of documents. The heads with the largest differences on each side.",
+    (
+        TableColumn("candidates first second", "text", "as above"),
+        TableColumn("higher", "text", "the group in which these heads are better", "higher in"),
+        TableColumn("rank", "number from 1", "the rank of the head on this side"),
+        TableColumn("layer head", "number from 1", "the attention head", "attention head", cell=named_head),
+        TableColumn("direction", "text", "its direction", "direction", cell=direction),
+        TableColumn("first_correct first_total", "count", "found and scored mentions of the first group"),
+        TableColumn("first_accuracy", "share", "the accuracy in it", "first group"),
+        TableColumn("second_correct second_total", "count", "found and scored mentions of the second group"),
+        TableColumn("second_accuracy", "share", "the accuracy in it", "second group"),
+        estimate("difference", "points", "their difference, with an interval for this head alone", "difference"),
+        TableColumn(
+            "simultaneous_low simultaneous_high",
+            "points",
+            "an interval that holds for all heads and directions at once",
+            "for all heads at once",
+            cell=bounds("simultaneous"),
+        ),
+        TableColumn(
+            "heldout_first_correct heldout_first_total heldout_second_correct heldout_second_total",
+            "count",
+            "the same on the halves on which the head was not chosen",
+        ),
+        TableColumn(
+            "heldout_difference heldout_min heldout_max",
+            "points",
+            "the held-out difference; its smallest and largest value in a split",
+            "held-out",
+            beside=bounds("heldout", "min", "max"),
+        ),
+        TableColumn("heldout_choices", "count", "halves on which a head was chosen"),
+        TableColumn(
+            "heldout_same",
+            "count",
+            "halves on which it was this head",
+            "chosen again",
+            cell=lambda row: f"{row['heldout_same']} of {row['heldout_choices']}",
+        ),
+    ),
+)
+
+
+class GroupTables(NamedTuple):
+    """The answer: what heads find in groups of documents."""
+
+    groups: pd.DataFrame  # one row per policy, group, direction, layer and head
+    best: pd.DataFrame  # for each policy the best head of the whole corpus in two groups
+    heads: pd.DataFrame  # for each policy every head in two groups
+    largest: pd.DataFrame  # for each comparison and side the heads with the largest differences
+
+    def notes(self, policy: str) -> list[str]:
+        """Return lines for the terminal: what the best head finds, and the largest difference on each side."""
+        lines = []
+        for row in rows_of(self.best):
+            if row["candidates"] == policy:
+                first, second = (f"{row[side]} {percent(row[f'{side}_accuracy'])}" for side in ("first", "second"))
+                ends = in_brackets(row["difference_low"], row["difference_high"])
+                difference = f"difference {percent(row['difference'], sign=True)} {ends}"
+                lines.append(f"{first}, {second}: {difference} (head {head_name(row['layer'], row['head'])})")
+        comparisons = shown_comparisons(self, policy)
+        for comparison in comparisons:
+            heads = []
+            for row in comparison["rows"]:
+                if row["rank"] == 1:
+                    ends = in_brackets(row["simultaneous_low"], row["simultaneous_high"])  # empty without a bootstrap
+                    difference = f"{percent(row['difference'], sign=True)} {ends}".rstrip()
+                    head = f"head {head_name(row['layer'], row['head'])} {ARROWS[row['direction']]}"
+                    heads.append(f"{difference} in {head}, held-out {percent(row['heldout_difference'], sign=True)}")
+            names = f"{comparison['first']} minus {comparison['second']}"
+            lines.append(f"Largest differences, {names}: {'; '.join(heads)}.")
+        if comparisons:
+            lines.append("The intervals of the largest differences hold for all heads at once.")
+        return lines
+
+
+class Contrasts(CoreferenceQuestion):
+    """Do heads find more in one group of documents than in another?"""
+
+    name = "contrasts"
+    tables = (GROUPS, CONTRASTS, HEAD_CONTRASTS, LARGEST_CONTRASTS)
+    template = Path(__file__).with_name("contrasts.html.j2")
+
+    def find(self, counts: Mentions, looked: Any, earlier: Mapping[str, Any]) -> GroupTables | None:
+        """Return the tables, if the documents belong to groups."""
+        return group_tables(counts)
+
+    def frames(self, answer: GroupTables, results: CoreferenceResults) -> Mapping[str, pd.DataFrame]:
+        """Return the tables; without pairs of groups that can be compared, only that of groups."""
+        compared = (CONTRASTS, answer.best), (HEAD_CONTRASTS, answer.heads), (LARGEST_CONTRASTS, answer.largest)
+        return {
+            GROUPS.name: answer.groups,
+            **({schema.name: table for schema, table in compared} if len(answer.best) else {}),
+        }
+
+    def show(self, answer: GroupTables, results: CoreferenceResults) -> Sequence[ShownTable]:
+        """Return the table of the best head, and one of the largest differences for each comparison."""
+        if not len(answer.best):
+            return ()
+        rows = rows_of(under(results.candidates, answer.best))
+        tables = [ShownTable(CONTRASTS.name, "Groups of documents (%)", CONTRASTS.columns, rows)]
+        for number, comparison in enumerate(shown_comparisons(answer, results.candidates), start=1):
+            title = f"Largest differences: {comparison['first']} minus {comparison['second']} (%)"
+            name = f"{LARGEST_CONTRASTS.name}_{number}"
+            tables.append(ShownTable(name, title, LARGEST_CONTRASTS.columns, comparison["rows"]))
+        return tables
+
+    def draw(self, answer: GroupTables, results: CoreferenceResults, title: str) -> Mapping[str, Figure]:
+        """Draw all heads in both groups, of stereotypes or, if there are none, of pronouns."""
+        heads, largest = (by_comparison(table, results.candidates) for table in (answer.heads, answer.largest))
+        pairs = [pair for pair in largest if pair in STEREOTYPES] or list(largest)
+        if not pairs:
+            return {}
+        compared = {pair: (heads[pair], largest[pair]) for pair in pairs}
+        return {"coreference_contrasts": contrasts_figure(compared, results.best, title=title)}
+
+    def values(self, answer: GroupTables, results: CoreferenceResults) -> Mapping[str, Any]:
+        """Return the comparisons."""
+        return {
+            "contrasts": len(answer.best),
+            "largest": shown_comparisons(answer, results.candidates),
+            "choices": results.n_choices,
+            "fewest": FEWEST_DOCUMENTS,
+        }
+
+
+def group_tables(mentions: Mentions) -> GroupTables | None:
+    """Return what heads find in groups of documents, None if the documents belong to no groups."""
+    types, labels = mentions.metric.members(), mentions.metric.members_by_label()
+    if not labels:
+        return None
+    subsets, replicates = mentions.subsets, mentions.replicates
+    best, heads, largest = [], [], []
+    for policy in range(len(POLICIES)):
+        for pair in PAIRS:
+            if set(pair) <= set(labels):
+                best.append(best_head_contrast(policy, pair, types[ALL], labels, subsets, replicates))
+                of_heads, of_largest = contrast_tables(policy, pair, labels, subsets, replicates)
+                heads.append(of_heads)
+                largest.append(of_largest)
+    return GroupTables(
+        groups=mentions.metric.cells_of("group", labels, subsets),
+        best=pd.DataFrame(best),
+        heads=_below_each_other(heads),
+        largest=_below_each_other(largest),
+    )
+
+
+def _below_each_other(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Concatenate the tables that have any rows."""
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
+
+
+def shown_comparisons(tables: GroupTables, policy: str) -> list[dict[str, Any]]:
+    """Return the comparisons under the policy that the report is about."""
+    comparisons = []
+    of_heads = by_comparison(tables.heads, policy)
+    for (first, second), rows in by_comparison(tables.largest, policy).items():
+        heads = of_heads[first, second]
+        above, below = beside_zero(heads, "simultaneous_low", "simultaneous_high")
+        comparisons.append(
+            {
+                "first": first,
+                "second": second,
+                "first_total": int(heads["first_total"].iloc[0]),
+                "second_total": int(heads["second_total"].iloc[0]),
+                "rows": rows_of(rows),
+                "choices": len(heads),
+                "above": above,
+                "below": below,
+                "has_intervals": bool(heads["simultaneous_low"].notna().any()),
+            }
+        )
+    return comparisons
+
+
+def by_comparison(table: pd.DataFrame, policy: str) -> dict[tuple[str, str], pd.DataFrame]:
+    """Return the rows of a table under one policy by the pair of groups that they compare."""
+    if not len(table):
+        return {}
+    groups = under(policy, table).groupby(["first", "second"], sort=False)
+    return {(str(first), str(second)): rows for (first, second), rows in groups}
 
 
 def best_head_contrast(
@@ -216,11 +473,3 @@ def simultaneous_margin(estimate: Array, differences: Array) -> tuple[Array, Arr
         return error, error
     deviations = np.abs(differences - estimate)[:, varies] / error[varies]
     return error, float(np.quantile(deviations.max(1), 0.95)) * error
-
-
-def by_comparison(table: pd.DataFrame, policy: str) -> dict[tuple[str, str], pd.DataFrame]:
-    """Return the rows of a table under one policy by the pair of groups that they compare."""
-    if not len(table):
-        return {}
-    groups = table[table["candidates"] == policy].groupby(["first", "second"], sort=False)
-    return {(str(first), str(second)): rows for (first, second), rows in groups}

@@ -29,6 +29,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -40,6 +41,15 @@ from ..dependency.decisions import word_positions
 
 POLICIES = ("preceding", "mentions", "words")
 """The choices of candidates: head words of preceding mentions, head words of all other mentions, all other words."""
+
+ALL = "all"
+"""The name of all types of mentions together."""
+
+SENTENCE_BINS = (0, 1, 2, 3)
+"""The smallest distance in sentences of each bin. The last bin has no upper end."""
+
+WORD_BINS = (1, 6, 11, 21, 51)
+"""The smallest distance in words of each bin. The last bin has no upper end."""
 
 REASONS = {
     "outside": "not completely in any window that was read",
@@ -132,6 +142,26 @@ def _choice(
         yield Choice(window, mention, with_other_head, heads, all_heads, gold)
     else:
         lost["same head" if antecedents else "no antecedent"] += 1
+
+
+def distance(document: Document, choice: Choice) -> tuple[int, int]:
+    """Return the numbers of sentences and words from the head word of a mention to that of its nearest antecedent."""
+    head = choice.head
+    nearest = min(choice.gold, key=lambda word: abs(word - head))
+    return abs(document.sentence_of(head) - document.sentence_of(nearest)), abs(head - nearest)
+
+
+def bin_of(value: int, bins: Sequence[int]) -> int:
+    """Return the index of the bin into which a distance falls."""
+    return int(np.searchsorted(bins, value, side="right")) - 1
+
+
+def bin_name(index: int, bins: Sequence[int]) -> str:
+    """Return the name of a bin, for example ``6–10`` or ``51+``."""
+    if index == len(bins) - 1:
+        return f"{bins[index]}+"
+    last = bins[index + 1] - 1
+    return str(last) if last == bins[index] else f"{bins[index]}–{last}"
 
 
 def account(corpus: Documents, windows: Iterable[Window], *, singletons: bool = False) -> dict[str, int]:

@@ -1,22 +1,37 @@
-"""Ensembles of heads that find antecedents, chosen on one half of the documents and scored on the other."""
+"""Do several heads find antecedents together? Ensembles, chosen on half of the documents and scored on the other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ...corpora_loaders.coreference import TYPES
 from ...extractors import MapBatch
 from ...reports.columns import TableColumn
+from ...reports.explorer.contribution import Contribution
+from ...reports.finding import Finding
+from ...reports.table import ShownTable
+from ...storage.writing import amount
 from ..counting.outcomes import SPLITS
 from ..counting.resampling import halves, poisson_weights
 from ..dependency.decisions import word_positions
-from ..shared.ensembles import ensemble_schema, scored_ensembles
-from .decisions import DIRECTIONS, choices_of
-from .tables import ALL
+from ..shared.ensembles import (
+    ensemble_schema,
+    ensemble_table,
+    finds_more,
+    found_together,
+    scored_ensembles,
+    shown_ensembles,
+    with_intervals,
+)
+from ..shared.options import CountOptions, EnsembleOptions
+from .decisions import ALL, DIRECTIONS, choices_of
+from .rows import CoreferenceQuestion, CoreferenceResults, Mentions, Windowed, address_of, mentions_of
 
 Array = npt.NDArray[Any]
 
@@ -36,6 +51,66 @@ ENSEMBLES = ensemble_schema(
     units="documents",
     arrows="An arrow ← marks heads whose map is transposed (antecedent→mention).",
 )
+
+
+class Ensembles(CoreferenceQuestion):
+    """Do several heads find more than one?"""
+
+    name = "ensembles"
+    tables = (ENSEMBLES,)
+    template = Path(__file__).with_name("ensembles.html.j2")
+
+    def look(self, looking: Windowed) -> list[dict[str, Any]] | None:
+        """Choose ensembles for each type with enough mentions, and score them."""
+        mentions, most = looking.mentions, looking.options[EnsembleOptions].ensembles
+        if not most or mentions.best_head is None:
+            return None
+        return ensemble_rows(
+            looking.parts(),
+            mentions.candidates,
+            singletons=mentions.singletons,
+            most=most,
+            min_count=looking.options[CountOptions].min_count,
+            replicates=looking.options[CountOptions].replicates,
+            seed=mentions.facts.seed,
+        )
+
+    def find(self, counts: Mentions, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+        """Return the table of what was looked up. Merged runs have chosen on different documents, so they have none."""
+        return None if looked is None else ensemble_table(looked, ENSEMBLES)
+
+    def frames(self, answer: pd.DataFrame, results: CoreferenceResults) -> Mapping[str, pd.DataFrame]:
+        """Return the table."""
+        return {ENSEMBLES.name: answer}
+
+    def show(self, answer: pd.DataFrame, results: CoreferenceResults) -> Sequence[ShownTable]:
+        """Return the table."""
+        return (shown_ensembles(answer, ENSEMBLES),)
+
+    def explore(
+        self, answer: pd.DataFrame, counts: Mentions, results: CoreferenceResults, kind: str
+    ) -> Contribution | None:
+        """Say for which types several heads find more than one, on documents that did not choose them."""
+        ensembles = with_intervals(answer)
+        if not ensembles:
+            return None
+        better = sorted(filter(finds_more, ensembles), key=lambda row: -row["gain"])
+        types = ", ".join(map(mentions_of, ensembles))
+        counted = f"{amount(len(ensembles), 'rows')} of the table of ensembles ({types})"
+        if better:
+            gains = "; ".join(found_together(mentions_of(row), row) for row in better)
+            text = (
+                f"In {len(better)} of {counted}, averaged maps of several heads find more antecedents than one head, "
+                f"where both are chosen on one half of the documents and scored on the other: {gains}."
+            )
+        else:
+            text = (
+                f"In none of {counted}, averaged maps of several heads clearly find more antecedents than one head on "
+                "documents that did not choose them."
+            )
+        shown = (better or ensembles)[0]["type"]
+        rows = (row for row in results.best_rows if row["type"] == shown)
+        return Contribution(findings=tuple(Finding(text, address_of(row, kind)) for row in rows))
 
 
 def ensemble_rows(

@@ -1,18 +1,25 @@
-"""Examples of the decisions of one attention head, as a report shows them: texts and numbers."""
+"""Where is the best head right, and where is it wrong? A few of its decisions, as texts and numbers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from markupsafe import Markup
 
 from ...corpora_loaders.coreference import Document
 from ...extractors import MapBatch
-from ...storage.writing import running_text
+from ...reports.columns import Row, Schema, TableColumn
+from ...reports.format import rows_of
+from ...reports.table import ShownTable
+from ...storage.writing import is_right_to_left, running_text
 from .decisions import DIRECTIONS, Choice, antecedent_hits, choices_of
+from .rows import FIRST_WINDOWS, CoreferenceQuestion, CoreferenceResults, Head, Mentions, Windowed
 
 EXAMPLES = 5
 """The number of right decisions, and of wrong decisions, that the report shows."""
@@ -46,6 +53,24 @@ class ShownExample:
     of: int  # the number of all candidates
 
 
+DECISIONS = Schema(
+    "coreference_examples",
+    "Decisions of the best head. One row per mention and candidate.",
+    (
+        TableColumn("right", "`True` or `False`", "whether the head finds an antecedent of the mention"),
+        TableColumn("document", "text", "the document"),
+        TableColumn("before mention after", "text", "the mention, and the words around it"),
+        TableColumn("type", "text", "the type of mention"),
+        TableColumn("of", "count", "candidates of this mention"),
+        TableColumn("rank", "number from 1", "the rank of the candidate by its weight"),
+        TableColumn("candidate", "text", "the words of the candidate"),
+        TableColumn("head", "text", "its head word"),
+        TableColumn("weight", "share", "the attention weight between the mention and the candidate"),
+        TableColumn("antecedent", "`True` or `False`", "whether the candidate is an antecedent"),
+    ),
+)
+
+
 class Decision(NamedTuple):
     """The decision of one attention head about one mention."""
 
@@ -55,9 +80,82 @@ class Decision(NamedTuple):
     right: bool
 
 
-def decisions_of(
-    batch: MapBatch, attention_head: tuple[str, int, int], policy: str, *, singletons: bool = False
-) -> Iterator[Decision]:
+class Examples(CoreferenceQuestion):
+    """Where is the best head right, and where is it wrong?"""
+
+    name = "examples"
+    tables = (DECISIONS,)
+    template = Path(__file__).with_name("examples.html.j2")
+
+    def look(self, looking: Windowed) -> dict[str, Any]:
+        """Look for right and wrong decisions of the best head, in as many documents as possible."""
+        mentions, head = looking.mentions, looking.mentions.best_head
+        if head is None:
+            return {"head": None, "examples": []}
+        decisions: list[Decision] = []
+        right: list[Decision] = []
+        wrong: list[Decision] = []
+        for part in looking.parts(FIRST_WINDOWS):
+            for batch in part:
+                decisions += decisions_of(batch, head, mentions.candidates, singletons=mentions.singletons)
+            right, wrong = spread(decisions, right=True), spread(decisions, right=False)
+            documents_of_both = [{decision.document.id for decision in examples} for examples in (right, wrong)]
+            if all(len(documents) == EXAMPLES for documents in documents_of_both):
+                break
+        shown = (asdict(shown_example(decision, mentions.candidates)) for decision in (*right, *wrong))
+        return {"head": list(head), "examples": list(shown)}
+
+    def join(self, looked: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+        """Put the examples of several runs together, if they are of the same head."""
+        if not looked:
+            return None
+        first, *others = (each["head"] for each in looked)
+        of_all = first if all(other == first for other in others) else None
+        return {"head": of_all, "examples": [example for each in looked for example in each["examples"]]}
+
+    def find(self, counts: Mentions, looked: Any, earlier: Mapping[str, Any]) -> tuple[ShownExample, ...] | None:
+        """Return the examples; none if another head is the best of the merged runs."""
+        if looked is None:
+            return None
+        head = None if looked["head"] is None else tuple(looked["head"])
+        if head != counts.best_head:
+            return ()
+        examples = [_read(example) for example in looked["examples"]]
+        right, wrong = ([example for example in examples if example.right == side] for side in (True, False))
+        return (*right[:EXAMPLES], *wrong[:EXAMPLES])
+
+    def frames(self, answer: tuple[ShownExample, ...], results: CoreferenceResults) -> Mapping[str, pd.DataFrame]:
+        """Return one row per example and candidate."""
+        candidates = [
+            {**example, "candidate": candidate["text"], **candidate}
+            for example in map(asdict, answer)
+            for candidate in example["candidates"]
+        ]
+        return {DECISIONS.name: pd.DataFrame(candidates, columns=DECISIONS.names)}
+
+    def values(self, answer: tuple[ShownExample, ...], results: CoreferenceResults) -> Mapping[str, Any]:
+        """Return the right and the wrong examples, each with its candidates and its direction of writing."""
+        return {
+            "best": rows_of(results.best)[0],
+            "examples": {
+                right: [
+                    (row, candidates_table(row), _direction(row))
+                    for row in map(asdict, answer)
+                    if row["right"] == right
+                ]
+                for right in (True, False)
+            },
+        }
+
+
+def _read(example: Mapping[str, Any]) -> ShownExample:
+    """Return an example that was stored as plain data."""
+    return ShownExample(
+        **{**example, "candidates": tuple(ShownCandidate(**candidate) for candidate in example["candidates"])}
+    )
+
+
+def decisions_of(batch: MapBatch, attention_head: Head, policy: str, *, singletons: bool = False) -> Iterator[Decision]:
     """Yield the decisions of one attention head in a batch that could have been wrong, in its order."""
     direction, layer, head = attention_head
     choices = choices_of(batch, singletons=singletons)
@@ -127,3 +225,21 @@ def _shortened_context(words: Sequence[str], *, last: bool = False) -> str:
     if len(words) <= _SHOWN_WORDS:
         return running_text(words)
     return f"… {running_text(words[-_SHOWN_WORDS:])}" if last else f"{running_text(words[:_SHOWN_WORDS])} …"
+
+
+def candidates_table(example: Mapping[str, Any]) -> ShownTable:
+    """Return the candidates of a decision with the most weight, and all antecedents."""
+    columns = [
+        TableColumn("text", "text", "", "candidate"),
+        TableColumn("head", "text", "", "head word"),
+        TableColumn("weight", "number", "", "weight", cell=lambda row: f"{row['weight']:.2g}"),
+        TableColumn("rank", "number from 1", "", f"rank of {example['of']}"),
+        TableColumn("antecedent", "text", "", "right", cell=lambda row: "antecedent" if row["antecedent"] else ""),
+    ]
+    return ShownTable("candidates", "Candidates", columns, example["candidates"])
+
+
+def _direction(example: Row) -> Markup:
+    """Return the attribute of the element with the text of an example, if it is read from right to left."""
+    text = [example[part] for part in ("before", "mention", "after")]
+    return Markup(' dir="rtl"') if is_right_to_left(text) else Markup()

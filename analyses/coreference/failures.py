@@ -1,4 +1,4 @@
-"""Counts of where each head finds an antecedent, and of what it picks where it does not, by properties of the mention.
+"""Where do the heads fail? Where each head finds an antecedent, and what it picks where it does not.
 
 Every count is kept for all heads, so that those of the best head, which is known only after counting, can be read.
 Intervals have to respect that the mentions of a document depend on each other. The windows of a document may be counted
@@ -9,31 +9,64 @@ the interval (the method of random groups, Wolter 2007, chapter 2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from ...corpora_loaders.coreference import TYPES, Document, Mention
 from ...extractors import MapBatch
+from ...reports.columns import TableColumn, bounds
+from ...reports.explorer.contribution import Contribution
+from ...reports.finding import Finding
+from ...reports.format import head_name, rows_of
+from ...reports.table import ShownTable
+from ...storage.writing import amount
+from ..contract import Request
+from ..counting.counting import CountMaps
 from ..counting.exact_sums import ConfiguredSums
 from ..counting.resampling import sentence_keys
-from .accuracy import distance
+from ..shared.explored import share
+from ..shared.failures import (
+    ChosenHead,
+    FailureTables,
+    Sums,
+    chosen_heads,
+    clear_mistake,
+    failures_schema,
+    picks_schema,
+    shown_failure_tables,
+    tables_of_heads,
+)
+from ..shared.options import FailureOptions
 from .decisions import (
+    ALL,
     BASELINES,
     DIRECTIONS,
     POLICIES,
+    SENTENCE_BINS,
+    WORD_BINS,
     Choice,
     Traits,
     baseline_picks,
+    bin_name,
+    bin_of,
     choices_of,
+    column_name,
+    distance,
     nearest_first,
     traits,
 )
 from .picks import ANTECEDENT, NONE, PICKS, picks, relationships
-from .tables import ALL, SENTENCE_BINS, WORD_BINS, bin_name, bin_of
+from .rows import CoreferenceQuestion, CoreferenceResults, Mentions, Planned, address_of, mentions_of, under
+
+Array = npt.NDArray[np.int64]
 
 CLUSTERS = 64
 """The number of groups into which documents are dealt."""
@@ -70,6 +103,123 @@ _INDEX = {item: index for index, item in enumerate(CLASSES)}
 
 GROUPS = (ALL, *TYPES)
 """The groups of mentions, each of which has a best head."""
+
+_SHOWN_BASELINES = {
+    "nearest": ("nearest", "the nearest candidate"),
+    "head match": ("same head word", "the nearest candidate with the same head word"),
+    "rule-based": ("rules", "the rules"),
+}
+"""The baselines that stand beside the heads, each with its heading and what it picks."""
+
+
+def _of_baselines(count: str, rate: str, counted: str, help_text: str) -> tuple[TableColumn, ...]:
+    """Return the columns of the baselines: counts, and shares with their intervals."""
+    # The names of columns are those of a baseline followed by `count`, `rate`, `low` or `high`, as in `nearest_count`.
+    # `counted` and `help_text` have `{}` in place of what a baseline picks.
+    columns: list[TableColumn] = []
+    for baseline, (heading, picked) in _SHOWN_BASELINES.items():
+        name = column_name(baseline)
+        three_names = f"{name}_{rate} {name}_low {name}_high"
+        meaning = f"`{name}_{count}` / `total`"
+        columns += [
+            TableColumn(f"{name}_{count}", "count", counted.format(picked)),
+            TableColumn(three_names, "share", meaning, heading, beside=bounds(name), help=help_text.format(picked)),
+        ]
+    return tuple(columns)
+
+
+_TYPE = TableColumn("type", "text", "as in `coreference.csv`", "mentions")
+
+FAILURES = failures_schema(
+    "coreference_failures",
+    "With `--failures`. One row per type of mention, chosen head and class of mentions, with the candidates of "
+    "`--candidates`. The 95 % intervals are Wilson's, for the effective number of mentions, because those of one "
+    "document depend on each other.",
+    _TYPE,
+    counted="mentions",
+    found="antecedent",
+    total="scored mentions in this class",
+    correct="mentions whose antecedent is found",
+    baselines=_of_baselines(
+        "correct", "accuracy", "mentions whose antecedent {} is", "The accuracy of {} on the same mentions."
+    ),
+)
+
+PICKED = picks_schema(
+    "coreference_picks",
+    "With `--failures`. One row per type of mention, chosen head and kind of word that is picked. Candidates and "
+    "intervals are as in `coreference_failures.csv`.",
+    _TYPE,
+    counted="mentions",
+    heading="picks",
+    total="scored mentions",
+    share_of="the n mentions",
+    baselines=_of_baselines("count", "share", "mentions for which {} is such a word", "How often {} is such a word."),
+)
+
+_MISTAKES = {
+    "same entity": "a later mention of the entity",
+    "inside an antecedent": "a word of an antecedent that is not its head word",
+    "inside the mention": "another word of the mention itself",
+    "same head word": "a mention of another entity with the same head word",
+    "nearest mention": "the nearest mention",
+    "agreeing mention": "another mention that agrees in number, gender and person",
+    "other mention": "a mention that does not agree",
+    "other word": "a word that is the head word of no mention",
+    "out of reach": "a word although it cannot see an antecedent",
+}
+"""What is picked by mistake, in a sentence."""
+
+
+class Failures(CoreferenceQuestion):
+    """Where do the heads fail, and what do they pick instead?"""
+
+    name = "failures"
+    tables = (FAILURES, PICKED)
+    template = Path(__file__).with_name("failures.html.j2")
+
+    def requests(self, planning: Planned) -> Sequence[Request]:
+        """Count what all heads pick, with the option ``--failures``."""
+        options, setting = planning.options[FailureOptions], planning.setting
+        if not options.failures:
+            return ()
+        options.check_heads(setting.encoder.n_layers, setting.encoder.n_heads)
+        arguments = {"candidates": planning.chosen.candidates, **planning.arguments}
+        counting = CountMaps(CoreferenceFailures, tuple(arguments.items()))
+        name = f"coreference-failures/{setting.maps.kind}"
+        return (Request(name, "failures", planning.windows, setting.maps, counting),)
+
+    def find(self, counts: Mentions, looked: Any, earlier: Mapping[str, Any]) -> FailureTables | None:
+        """Return the tables of the best head of each type of mention, or of the heads that were named."""
+        chosen, tables = counts.options[FailureOptions].failures, counts.tables
+        for metric in counts.metrics(self.name, CoreferenceFailures):
+            return failure_tables(metric, tables.best, tables.cells, chosen)
+        return None
+
+    def frames(self, answer: FailureTables, results: CoreferenceResults) -> Mapping[str, pd.DataFrame]:
+        """Return both tables."""
+        return {FAILURES.name: answer.failures, PICKED.name: answer.picked}
+
+    def show(self, answer: FailureTables, results: CoreferenceResults) -> Sequence[ShownTable]:
+        """Return both tables."""
+        return shown_failure_tables(answer, (FAILURES, PICKED), "mentions", PICKS[0])
+
+    def explore(
+        self, answer: FailureTables, counts: Mentions, results: CoreferenceResults, kind: str
+    ) -> Contribution | None:
+        """Say which mistake of the best head for all types is clearly first."""
+        for row in results.best_rows[:1]:
+            mistake = clear_mistake(rows_of(answer.picked), row, "type", PICKS[0])
+            if row["type"] in results.claimed and mistake is not None:
+                of_head = share(mistake["share"], mistake["share_low"], mistake["share_high"])
+                of_nearest = share(mistake["nearest_share"], mistake["nearest_low"], mistake["nearest_high"])
+                text = (
+                    f"Where head {head_name(row['layer'], row['head'])}, the best for {mentions_of(row)}, is wrong, it "
+                    f"most often picks {_MISTAKES[mistake['picked']]}: for {of_head} of "
+                    f"{amount(row['total'], 'mentions')} (the nearest candidate: {of_nearest})."
+                )
+                return Contribution(findings=(Finding(text, address_of(row, kind)),))
+        return None
 
 
 class CoreferenceFailures(ConfiguredSums):
@@ -163,3 +313,41 @@ def _classes(document: Document, choice: Choice, mention_traits: Traits) -> list
         NUMBERS.get(number, "another number") if number else "unknown",
     )
     return [_INDEX[aspect_and_name] for aspect_and_name in zip(ASPECTS, class_names, strict=True)]
+
+
+def failure_tables(
+    metric: CoreferenceFailures, best: pd.DataFrame, cells: pd.DataFrame, chosen: Sequence[str]
+) -> FailureTables:
+    """Make the tables of the best head of each type of mention (``best``), or of other heads (``2-2``)."""
+    # best, cells: the tables of best heads and of all heads, of which the candidates that were counted are used.
+    best, cells = under(metric.candidates, best), under(metric.candidates, cells)
+    return tables_of_heads(_chosen(metric, best, cells, chosen), (FAILURES, PICKED))
+
+
+def _chosen(
+    metric: CoreferenceFailures, best: pd.DataFrame, cells: pd.DataFrame, chosen: Sequence[str]
+) -> Iterator[ChosenHead]:
+    """Yield the chosen heads of each type of mention."""
+    counts = {name: state.numpy() for name, state in metric.compute().items()}
+    n_heads = int(np.prod(metric.shape))
+    for row in rows_of(best[best["total"] > 0]):
+        kind = row["type"]
+        right_by_class, by_pick = (counts[name][:, GROUPS.index(kind)] for name in ("right", "picked"))
+        mentions = right_by_class[0, :, -1]  # the number of mentions of each cluster, which every class has last
+        classes = {
+            (aspect, name): _sums_over_clusters(right, right[:, -1])
+            for (aspect, name), right in zip(CLASSES, right_by_class, strict=True)
+            if aspect != "type" or kind == ALL  # all mentions of a type are of this type
+        }
+        picks = {name: _sums_over_clusters(picked, mentions) for name, picked in zip(PICKS, by_pick, strict=True)}
+        for layer, head, way in chosen_heads(row, cells[cells["type"] == kind], chosen):
+            columns = {"type": kind, "layer": layer, "head": head, "direction": way}
+            # The index of the head and of each baseline among all that guess.
+            guessers = {"": int(np.ravel_multi_index((DIRECTIONS.index(way), layer - 1, head - 1), metric.shape))}
+            guessers |= {f"{column_name(name)}_": n_heads + BASELINES.index(name) for name in _SHOWN_BASELINES}
+            yield ChosenHead(columns, guessers, classes, picks)
+
+
+def _sums_over_clusters(x: Array, n: Array) -> Sums:
+    """Add up x, x² and x · n of each guesser, and n and n², over clusters."""
+    return np.stack([x.sum(0), (x * x).sum(0), n @ x]), np.array([n.sum(), n @ n])

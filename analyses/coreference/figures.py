@@ -31,9 +31,7 @@ from ...reports.drawing import (
 from ...reports.format import ARROWS, best_head, head_name, rows_of
 from ...reports.shapes import apart, by_bins, heads_map, intervals, mark_head, name_rows
 from ..shared.explored import address
-from .contrasts import STEREOTYPES, by_comparison
 from .decisions import BASELINES, DIRECTIONS, column_name
-from .tables import CoreferenceTables
 
 _BASELINES = {
     "nearest": (ORANGE, "D"),
@@ -149,21 +147,21 @@ def _baseline_label(name: str) -> str:
 
 
 @styled
-def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str, *, title: str = "") -> Figure:
-    """Draw the accuracy of every head in one group against that in another, in a panel for each comparison."""
-    # The comparisons are those of pro- and anti-stereotypical sentences or, if there are none, those of pronouns.
-    largest = by_comparison(tables.largest_contrasts, policy)
-    heads = by_comparison(tables.head_contrasts, policy)
-    pairs = [pair for pair in largest if pair in STEREOTYPES] or list(largest)
+def contrasts_figure(
+    compared: Mapping[tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]], best: pd.DataFrame, *, title: str = ""
+) -> Figure:
+    """Draw the accuracy of every head in one group against that in another, in a panel for each pair of groups."""
+    # compared: for each pair of groups, the rows of every head, and of those with the largest differences.
     best_row = rows_of(best[best["type"] == "all"])[0]
     best_head = tuple(best_row[name] for name in ("direction", "layer", "head"))
-    figure, (grid,) = panels(TEXT if len(pairs) > 1 else COLUMN, 2.9 if len(pairs) > 1 else 3.4, columns=len(pairs))
-    for axes, pair in zip(grid, pairs, strict=True):
+    is_single = len(compared) == 1
+    figure, (grid,) = panels(COLUMN if is_single else TEXT, 3.4 if is_single else 2.9, columns=len(compared))
+    for axes, (pair, (heads, largest)) in zip(grid, compared.items(), strict=True):
         colors = {
             (row["direction"], row["layer"], row["head"]): BLUE if row["higher"] == pair[0] else ORANGE
-            for row in rows_of(largest[pair])
+            for row in rows_of(largest)
         }
-        _panel(axes, heads[pair], {best_head: BLACK, **colors})
+        _panel(axes, heads, {best_head: BLACK, **colors})
         axes.set_xlabel(f"{pair[0]} (%)")
         axes.set_ylabel(f"{pair[1].split(', ')[-1]} (%)")
     for direction, marker in _MARKERS.items():

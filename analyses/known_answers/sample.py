@@ -24,7 +24,7 @@ from ..norms.options import NormsOptions
 from ..shared.options import CountOptions
 
 if TYPE_CHECKING:
-    from ..coreference.shown_tables import CoreferenceResults
+    from ..coreference.rows import CoreferenceResults
     from ..dependency.rows import DependencyResults
     from ..norms.shown_tables import NormResults
     from ..surface.shown_tables import SurfaceResults

@@ -20,6 +20,7 @@ from attentionology.corpora_loaders.documents import Documents, load_documents
 from attentionology.extractors import extract, make_windows
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.coreference import groups_of
 from tests.reference import naive
 
 
@@ -232,7 +233,7 @@ def test_heads_of_the_demo_model_see_stereotypes(demo_encoder, data_file):
     accuracy = CoreferenceAccuracy(corpus, demo_encoder.n_layers, demo_encoder.n_heads, replicates=50)
     for batch in extract(demo_encoder, make_windows(demo_encoder, corpus)):
         accuracy.update(batch)
-    table = accuracy.compute().head_contrasts
+    table = groups_of(accuracy).heads
     table = table[(table["candidates"] == "preceding") & (table["first"] == PRO)]
     shape = len(DIRECTIONS), demo_encoder.n_layers, demo_encoder.n_heads
     right = {PRO: np.zeros(shape, dtype=int), ANTI: np.zeros(shape, dtype=int)}

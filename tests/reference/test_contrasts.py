@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
-from attentionology.analyses.coreference.contrasts import SHOWN, contrast_tables, simultaneous_margin
+from attentionology.analyses.coreference.contrasts import SHOWN, contrast_tables, group_tables, simultaneous_margin
 from attentionology.analyses.counting.outcomes import SPLITS, Counts
 from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.corpora_loaders.coreference import ANTI, PRO
+from tests.coreference import groups_of, mentions_of
 from tests.documents import corpus, document, random_document, window
 from tests.maps import batch_of
 from tests.reference import naive_coreference
@@ -80,7 +81,7 @@ def test_against_a_naive_computation(pair):
     replicates, seed = 40, 5
     accuracy = CoreferenceAccuracy(corpus(*docs), LAYERS, HEADS, replicates=replicates, seed=seed)
     accuracy.update(batch_of(windows, maps))
-    tables = accuracy.compute()
+    tables = groups_of(accuracy)
     counts = [naive_coreference.counts([one], [own]) for one, own in zip(windows, maps, strict=True)]
 
     def of_pair(table):
@@ -98,7 +99,7 @@ def test_against_a_naive_computation(pair):
     largest = [max(abs(float(one[p] - contrasts[p])) / errors[p] for p in PLACES if errors[p] > 1e-9) for one in drawn]
     critical = float(np.quantile(largest, 0.95))
     assert critical > 1.96  # more than for a head named in advance
-    every = of_pair(tables.head_contrasts)
+    every = of_pair(tables.heads)
     assert len(every) == len(PLACES)
     for row in every.to_dict("records"):
         place = row["layer"], row["head"], row["direction"]
@@ -113,7 +114,7 @@ def test_against_a_naive_computation(pair):
         assert row["simultaneous_high"] == pytest.approx(float(contrasts[place]) + margin)
 
     cuts = halves(families, SPLITS, seed).tolist()
-    reported = of_pair(tables.largest_contrasts)
+    reported = of_pair(tables.largest)
     for sign, higher in zip((1, -1), pair, strict=True):
 
         def ranked(by_place, sign=sign):
@@ -169,7 +170,7 @@ def test_versions_of_one_sentence_have_to_be_drawn_together():
         docs, maps = twins(90, paired=paired)
         accuracy = CoreferenceAccuracy(corpus(*docs), 1, 1, replicates=200)
         accuracy.update(batch_of([window(one) for one in docs], maps))
-        tables[paired] = accuracy.compute().head_contrasts
+        tables[paired] = groups_of(accuracy).heads
     for paired, table in tables.items():
         own = table[(table["candidates"] == "words") & (table["direction"] == "mention->antecedent")]
         [row] = own.to_dict("records")
@@ -217,15 +218,13 @@ def test_no_replicates_no_interval_and_no_groups_no_table():
     docs, windows, maps = pairs_of_documents(3, 6)
     accuracy = CoreferenceAccuracy(corpus(*docs), LAYERS, HEADS, replicates=0)
     accuracy.update(batch_of(windows, maps))
-    tables = accuracy.compute()
-    assert tables.head_contrasts["simultaneous_low"].isna().all()
-    assert tables.largest_contrasts["heldout_difference"].notna().any()
+    tables = groups_of(accuracy)
+    assert tables.heads["simultaneous_low"].isna().all()
+    assert tables.largest["heldout_difference"].notna().any()
     plain = [dataclasses.replace(one, labels=()) for one in docs]
     accuracy = CoreferenceAccuracy(corpus(*plain), LAYERS, HEADS, replicates=5)
     accuracy.update(batch_of([window(one) for one in plain], maps))
-    tables = accuracy.compute()
-    assert tables.head_contrasts.empty
-    assert tables.largest_contrasts.empty
+    assert group_tables(mentions_of(accuracy)) is None
 
 
 def test_a_group_in_which_nothing_is_scored_has_no_largest_contrast():
@@ -233,6 +232,6 @@ def test_a_group_in_which_nothing_is_scored_has_no_largest_contrast():
     keep = [n for n, one in enumerate(docs) if PRO in one.labels]
     accuracy = CoreferenceAccuracy(corpus(*docs), LAYERS, HEADS, replicates=5)
     accuracy.update(batch_of([windows[n] for n in keep], [maps[n] for n in keep]))
-    tables = accuracy.compute()
-    assert tables.head_contrasts["difference"].isna().all()
-    assert tables.largest_contrasts.empty
+    tables = groups_of(accuracy)
+    assert tables.heads["difference"].isna().all()
+    assert tables.largest.empty

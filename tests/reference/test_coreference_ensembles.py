@@ -9,13 +9,12 @@ import pytest
 import attentionology
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.ensembles import ENSEMBLES, ensemble_rows
-from attentionology.analyses.coreference.explored import explored_coreference
-from attentionology.analyses.coreference.shown_tables import CoreferenceResults, shown_tables
 from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.shared.ensembles import ensemble_table
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
 from attentionology.reports.format import rows_of
 from tests import tiny
+from tests.coreference import changed, explored_coreference, made_results, shown_tables
 from tests.documents import corpus, random_document, window
 from tests.maps import batch_of
 from tests.reference.naive import around_choices
@@ -155,7 +154,7 @@ def test_a_run_keeps_its_ensembles_and_a_merged_one_has_none(tmp_path):
         stored = attentionology.load_run(folder).parts[0].results.ensembles
         pd.testing.assert_frame_equal(stored, results.ensembles)
     merged = attentionology.merge_runs(folders, tmp_path / "merged")
-    assert merged.parts[0].results.ensembles is None
+    assert "ensembles" not in merged.parts[0].results.answers
 
 
 @pytest.fixture(scope="module")
@@ -164,8 +163,7 @@ def made(case):
     metric = CoreferenceAccuracy(corpus(*{w.source.id: w.source for w in windows}.values()), 2, 3, replicates=20)
     metric.update(batch_of(windows, maps))
     table = table_of(case)
-    zeros = {"anaphors": 0, "scored": 0, "documents": 0, "no answer": 0}
-    return metric, CoreferenceResults(metric.compute(), account=zeros, ensembles=table, min_count=4)
+    return metric, made_results(metric.compute(), ensembles=table, min_count=4)
 
 
 def test_one_head_is_the_best_head(case, made):
@@ -177,8 +175,8 @@ def test_one_head_is_the_best_head(case, made):
 
 
 def test_the_table_says_what_the_csv_file_says(made):
-    results = made[1]._replace(ensembles=distinct(made[1].ensembles))
-    [shown] = [table for table in shown_tables(results) if table.name == "coreference_ensembles"]
+    results = changed(made[1], ensembles=distinct(made[1].ensembles))
+    shown = shown_tables(results)["coreference_ensembles"]
     expected = [
         {
             "type": row["type"],
@@ -200,7 +198,7 @@ def test_the_finding_says_more_only_with_the_whole_interval(made):
     table = results.ensembles.assign(**values)
 
     def text_of(table):
-        findings = explored_coreference(results._replace(ensembles=table), metric, "weight").findings
+        findings = explored_coreference(changed(results, ensembles=table), metric, "weight").findings
         [text] = [finding.text for finding in findings if "averaged maps" in finding.text]
         return text
 

@@ -13,8 +13,7 @@ import torch
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.decisions import BASELINES
-from attentionology.analyses.coreference.failure_tables import failure_tables
-from attentionology.analyses.coreference.failures import CLUSTERS, CoreferenceFailures
+from attentionology.analyses.coreference.failures import CLUSTERS, CoreferenceFailures, failure_tables
 from attentionology.analyses.coreference.picks import PICKS
 from attentionology.analyses.counting.resampling import sentence_keys
 from attentionology.analyses.shared.failures import cluster_interval

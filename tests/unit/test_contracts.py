@@ -18,7 +18,7 @@ from attentionology.analyses import (
 )
 from attentionology.analyses.ablation import columns as ablation
 from attentionology.analyses.clusters import columns as clusters
-from attentionology.analyses.coreference import columns as coreference
+from attentionology.analyses.coreference import analysis as coreference
 from attentionology.analyses.dependency import analysis as dependency
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.explanation.registry import registered_tests

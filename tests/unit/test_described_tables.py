@@ -8,19 +8,18 @@ from itertools import cycle
 import pytest
 
 from attentionology.analyses.comparison.results import SCHEMAS
-from attentionology.analyses.coreference import columns as coreference
-from attentionology.analyses.coreference import failure_tables as of_mentions
-from attentionology.analyses.coreference.contrasts import CONTRASTS
+from attentionology.analyses.coreference import analysis as coreference
+from attentionology.analyses.coreference import failures as of_mentions
+from attentionology.analyses.coreference.contrasts import PAIRS
 from attentionology.analyses.coreference.examples import ShownCandidate, ShownExample
 from attentionology.analyses.coreference.failures import CoreferenceFailures
-from attentionology.analyses.coreference.section import coreference_section
-from attentionology.analyses.coreference.shown_tables import CoreferenceResults
 from attentionology.analyses.counting.best_head import control_table, with_control
 from attentionology.analyses.dependency import analysis as dependency
 from attentionology.analyses.dependency import failures as of_words
 from attentionology.analyses.dependency.failures import DependencyFailures
 from attentionology.analyses.dependency.rules import DependencyRules, rule_columns
 from attentionology.analyses.survey import columns as survey
+from tests.coreference import changed, coreference_section, groups_of, made_results
 from tests.documents import counted_mentions, random_batch
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
 from tests.shown_tables import HEADERS, assert_declared
@@ -54,20 +53,24 @@ def test_columns_of_words():
 
 def test_columns_of_mentions():
     key = ("candidates", "type")
-    tables = counted_mentions(labels=CONTRASTS[0]).compute()
+    accuracy = counted_mentions(labels=PAIRS[0])
+    tables, groups = accuracy.compute(), groups_of(accuracy)
     failures = CoreferenceFailures(2, 3)
     failures.update(random_batch()[1])
-    best, cells = (table[table["candidates"] == "preceding"] for table in (tables.best, tables.cells))
-    failed = of_mentions.failure_tables(failures, best, cells, ["best"])
+    failed = of_mentions.failure_tables(failures, tables.best, tables.cells, ["best"])
     written = {f"coreference_{name}": table for name, table in tables._asdict().items()} | {
         "coreference": tables.cells,
         "coreference_best": with_control(tables.best, [tables.best], key=key),
+        "coreference_groups": groups.groups,
+        "coreference_contrasts": groups.best,
+        "coreference_head_contrasts": groups.heads,
+        "coreference_largest_contrasts": groups.largest,
         "coreference_failures": failed.failures,
         "coreference_picks": failed.picked,
         **control_table([tables.best], key, "coreference_control"),
     }
     assert_declared(written, coreference.SCHEMAS, ["ratio_low"])
-    largest = list(tables.largest_contrasts)
+    largest = list(groups.largest)
     for pair in ("layer head", "first_correct first_total", "second_correct second_total", "heldout_min heldout_max"):
         first, second = pair.split()
         assert largest.index(first) + 1 == largest.index(second)
@@ -79,9 +82,10 @@ def test_columns_of_examples(monkeypatch, is_right):
     candidates = (ShownCandidate(1, "the cat", "cat", 0.75, is_right), ShownCandidate(2, "a dog", "dog", 0.25, False))
     example = ShownExample(is_right, "d1", "It is", "she", "who ran", "pronoun", candidates, of=7)
     account = {"anaphors": 9, "scored": 9, "no answer": 0}
-    results = CoreferenceResults(counted_mentions().compute(), examples=(example,), account=account)
+    results = made_results(counted_mentions().compute(), account=account)
+    results = changed(results, examples=(example,))
     for name in ("best", "heads", "distance"):
-        monkeypatch.setattr(f"{coreference_section.__module__}.{name}_figure", lambda *_, **__: None)
+        monkeypatch.setattr(f"attentionology.analyses.coreference.best_heads.{name}_figure", lambda *_, **__: None)
     section = coreference_section(results)
     written = section.tables["coreference_examples"]
     assert_declared({"coreference_examples": written}, coreference.SCHEMAS)
@@ -95,7 +99,7 @@ def test_columns_of_examples(monkeypatch, is_right):
     assert (len(shown[is_right]), len(shown[not is_right])) == (1, 0)
     hebrew = replace(example, before="היא", mention="הילדה", after="ש")
     paper = {"head 5-4": {"all": 65, "pronoun": 64, "proper": 73, "nominal": 58}}
-    other = coreference_section(results._replace(examples=(hebrew,), published=paper))
+    other = coreference_section(changed(results, examples=(hebrew,), published=paper))
     directions = [each.context["examples"][is_right][0][2] for each in (section, other)]
     assert directions == ["", ' dir="rtl"']
     best = other.tables["coreference_best"]

@@ -8,7 +8,7 @@ import pytest
 
 from attentionology.analyses.ablation.columns import ABLATION
 from attentionology.analyses.clusters.columns import HEAD_EMBEDDING
-from attentionology.analyses.coreference.columns import CELLS as MENTIONS
+from attentionology.analyses.coreference.best_heads import CELLS as MENTIONS
 from attentionology.analyses.dependency.best_heads import CELLS as WORDS
 from attentionology.analyses.dependency.best_heads import DIRECTIONS_IN_WORDS as ARROWS
 from attentionology.analyses.dependency.best_heads import GAINS

@@ -15,7 +15,7 @@ from attentionology.analyses.alignment.layers import CELLS as ALIGNMENT_CELLS
 from attentionology.analyses.alignment.layers import error_figure
 from attentionology.analyses.coreference.figures import best_figure, distance_figure
 from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure
-from attentionology.analyses.coreference.shown_tables import best_of
+from attentionology.analyses.coreference.rows import under
 from attentionology.analyses.counting.best_head import with_control
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
 from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
@@ -148,7 +148,7 @@ def coreference():
 
 
 def test_best_heads_of_types_of_mentions(coreference):
-    best = best_of(coreference.best, "preceding")
+    best = under("preceding", coreference.best)
     best = best[best["total"] > 0]
     paper = {"head 5-4": {"all": 65, "pronoun": 64, "proper": 73, "nominal": 58}}
     (axes, *_) = best_figure(best, paper).axes
@@ -172,7 +172,7 @@ def test_best_heads_of_types_of_mentions(coreference):
 
 
 def test_maps_of_mentions_show_each_direction(coreference):
-    best = best_of(coreference.best, "preceding")
+    best = under("preceding", coreference.best)
     figure = coreference_heads_figure(coreference.cells, best, "preceding")
     cells = coreference.cells[(coreference.cells["candidates"] == "preceding") & (coreference.cells["type"] == "all")]
     for axes, direction in zip(figure.axes, ("mention->antecedent", "antecedent->mention"), strict=False):
@@ -203,7 +203,7 @@ def test_a_line_joins_only_neighbors_with_enough_decisions():
 
 
 def test_accuracies_by_distance(coreference):
-    best = best_of(coreference.best, "preceding")
+    best = under("preceding", coreference.best)
     head = best[best["type"] == "all"].iloc[0]
     figure = distance_figure(coreference.distances, best, "preceding")
     of_all = coreference.distances[coreference.distances["type"] == "all"]

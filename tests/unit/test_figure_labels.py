@@ -12,7 +12,7 @@ from attentionology.analyses.ablation.report import pruning_figure
 from attentionology.analyses.clusters.report import distances_figure
 from attentionology.analyses.coreference.figures import best_figure, distance_figure
 from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure
-from attentionology.analyses.coreference.shown_tables import best_of
+from attentionology.analyses.coreference.rows import under
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
 from attentionology.analyses.norms.figures import mixing_figure, norm_figures
 from attentionology.analyses.surface.figures import surface_figures
@@ -42,7 +42,7 @@ def test_figures_of_relations() -> None:
 
 def test_figures_of_mentions() -> None:
     tables = counted_mentions().compute()
-    best = best_of(tables.best, "preceding")
+    best = under("preceding", tables.best)
     assert labels(best_figure(best, None)) == [("mentions whose antecedent is found (%)",)]
     maps = coreference_heads_figure(tables.cells, best, "preceding")
     assert labels(maps) == [("head", "layer"), ("head",), ("antecedents found (%)",)]

@@ -14,9 +14,7 @@ from attentionology.analyses.alignment.rows import LayerChoice
 from attentionology.analyses.alignment.series import Series
 from attentionology.analyses.clusters.report import explored_clusters
 from attentionology.analyses.comparison.differences import is_significant
-from attentionology.analyses.coreference.contrasts import CONTRASTS
-from attentionology.analyses.coreference.explored import explored_coreference
-from attentionology.analyses.coreference.shown_tables import CoreferenceResults
+from attentionology.analyses.coreference.contrasts import PAIRS
 from attentionology.analyses.counting.held_out import gain_columns, side_of_baseline
 from attentionology.analyses.counting.resampling import FEWEST_UNITS
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
@@ -26,6 +24,8 @@ from attentionology.analyses.surface.report import explored_surface, sinks
 from attentionology.reports.explorer.contribution import Contribution
 from tests.alignment import explored_alignment
 from tests.alignment import made_results as made_alignment
+from tests.coreference import explored_coreference, groups_of
+from tests.coreference import made_results as made_of_mentions
 from tests.dependency import explored_dependency, made_results
 from tests.documents import counted_mentions
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
@@ -195,19 +195,20 @@ def test_gain_over_the_best_offset():
 
 @pytest.fixture(scope="module")
 def coreference():
-    return counted_mentions(labels=CONTRASTS[0]).compute()
+    return counted_mentions(labels=PAIRS[0])
 
 
 def test_gains_over_rules_and_the_nearest_mention(coreference):
-    best = coreference.best[coreference.best["total"] > 0]
+    best = coreference.compute().best.query("total > 0")
     assert_differences(best, "gain", "accuracy", "rule_based_accuracy")
     assert_differences(best, "gain_nearest", "accuracy", "nearest_accuracy")
 
 
 def test_differences_between_groups_of_documents(coreference):
-    for table in (coreference.contrasts, coreference.head_contrasts, coreference.largest_contrasts):
+    groups = groups_of(coreference)
+    for table in (groups.best, groups.heads, groups.largest):
         assert_differences(table, "difference", "first_accuracy", "second_accuracy")
-    contrasts = coreference.contrasts
+    contrasts = groups.best
     np.testing.assert_allclose(contrasts["ratio"], contrasts["first_accuracy"] / contrasts["second_accuracy"])
 
 
@@ -361,7 +362,7 @@ def mentions():
 def of_mentions(mentions, changes, min_count=1):
     metric, tables = mentions
     best = tables.best[tables.best["type"] == "all"].assign(**BETTER, **changes)
-    return explored_coreference(CoreferenceResults(tables._replace(best=best), min_count=min_count), metric, "weight")
+    return explored_coreference(made_of_mentions(tables._replace(best=best), min_count=min_count), metric, "weight")
 
 
 def test_heads_beat_the_rules_only_if_they_do_held_out(mentions):
@@ -430,7 +431,7 @@ def test_nothing_is_claimed_of_few_sentences_or_without_replicates(replicates):
 def test_few_documents_are_not_compared_with_the_rules():
     metric = counted_mentions()  # eight documents
     best = metric.compute().best.assign(**BETTER, **HELD_OUT)
-    results = CoreferenceResults(metric.compute()._replace(best=best), min_count=1)
+    results = made_of_mentions(metric.compute()._replace(best=best), min_count=1)
     contribution = explored_coreference(results, metric, "weight")
     assert contribution.findings[0].text.endswith(
         "They are not compared: a claim needs bootstrap replicates and an effective number of 20 documents or more."

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from attentionology.analyses.coreference.explored import explored_coreference
 from attentionology.analyses.coreference.picks import PICKS as PICKS_OF_MENTIONS
-from attentionology.analyses.coreference.shown_tables import CoreferenceResults
 from attentionology.analyses.dependency.picks import PICKS
 from attentionology.analyses.shared.failures import FailureTables
+from tests.coreference import explored_coreference, made_results
 from tests.documents import counted_mentions
 from tests.unit.test_dependency_words import made_up, said_of
 
@@ -60,11 +59,11 @@ def mentions():
 
 @pytest.mark.parametrize("picked", OF_MENTIONS)
 def test_mistakes_of_mentions(mentions, picked: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attentionology.analyses.coreference.explored.FEWEST_UNITS", 0)
+    monkeypatch.setattr("attentionology.analyses.coreference.best_heads.FEWEST_UNITS", 0)
     metric, tables = mentions
     row = tables.best[tables.best["type"] == "all"].iloc[0].to_dict()
     nearest = {"nearest_share": 0.125, "nearest_low": 0.1, "nearest_high": 0.15}
     failures = FailureTables(pd.DataFrame(), pd.DataFrame([{**row, "picked": picked, **SHARES, **nearest}]))
-    results = CoreferenceResults(tables, failures=failures, min_count=1)
+    results = made_results(tables, failures=failures, min_count=1)
     said = [finding.text for finding in explored_coreference(results, metric, "weight").findings]
     assert any(f"is wrong, it most often picks {OF_MENTIONS[picked]}: for 30.0 %" in text for text in said)

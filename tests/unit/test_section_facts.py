@@ -12,9 +12,8 @@ import pytest
 
 from attentionology.analyses.ablation.report import ablation_section, conclusion, heads_table, relations_table
 from attentionology.analyses.clusters.report import clusters_section, neighbors_table
+from attentionology.analyses.coreference.best_heads import best_table as best_of_mentions
 from attentionology.analyses.coreference.ensembles import ENSEMBLES as ENSEMBLES_OF_MENTIONS
-from attentionology.analyses.coreference.section import coreference_section
-from attentionology.analyses.coreference.shown_tables import best_table as best_of_mentions
 from attentionology.analyses.dependency.best_heads import best_table
 from attentionology.analyses.dependency.ensembles import ENSEMBLES
 from attentionology.analyses.dependency.rows import DependencyResults
@@ -25,6 +24,7 @@ from attentionology.analyses.norms.shown_tables import _relations as table_of_re
 from attentionology.analyses.surface.report import explored_surface, sinks, surface_section
 from attentionology.analyses.surface.shown_tables import layers_table
 from attentionology.reports.page import Section, write_report
+from tests.coreference import changed, coreference_section
 from tests.dependency import against_tags, answered, dependency_section, made_results
 from tests.maps import counted_words
 from tests.shown_tables import on_page, percent
@@ -128,7 +128,7 @@ def test_notes_and_legend_of_dependency(words: DependencyResults) -> None:
 
 def test_coreference(mentions) -> None:  # noqa: F811  # the fixture
     account = {"anaphors": 1099, "scored": 1077, "no answer": 3, "documents": 8, "forced": 4}
-    results = mentions._replace(account=account, notes=("Note a.", "Note b."), map_facts=("fact a", "fact b"))
+    results = changed(mentions, account=account, notes=("Note a.", "Note b."), map_facts=("fact a", "fact b"))
     section = coreference_section(results)
     text, largest = said("coreference", section), section.context["largest"]
     assert text.startswith(
@@ -149,28 +149,28 @@ def test_coreference(mentions) -> None:  # noqa: F811  # the fixture
     assert "1,099 mentions have an antecedent in the corpus, of which 1,077 could be scored. 4 of the scored" in text
     assert text.endswith("given with candidates of which none is right: 3")
     deep = results.tables._replace(cells=results.tables.cells.assign(layer=200))
-    assert "the best of 1,200 on these same mentions" in best_of_mentions(results._replace(tables=deep)).legend
-    copies = best_of_mentions(results._replace(controls=results.controls * 2)).legend
+    assert "the best of 1,200 on these same mentions" in best_of_mentions(changed(results, tables=deep)).legend
+    copies = best_of_mentions(changed(results, control=results.control * 2)).legend
     assert "as the mean over the copies (2)." in copies
     assert "<dd>The accuracy of a guess that always picks the nearest candidate. The candidates" in copies
-    contrasts = results.tables.contrasts.set_index("candidates")
+    contrasts = results.contrasts.best.set_index("candidates")
     for policy in ("preceding", "mentions", "words"):
-        notes = best_of_mentions(results._replace(candidates=policy)).notes
+        notes = best_of_mentions(changed(results, candidates=policy)).notes
         row = contrasts.loc[policy]
         (difference,) = (note for note in notes if ": difference " in note)
         assert f": difference {percent(row['difference'], '+')} " in difference
         assert difference.endswith(f"(head {row['layer']}-{row['head']})")
-    kept = said("coreference", coreference_section(results._replace(singletons="keep", candidates="mentions")))
+    kept = said("coreference", coreference_section(changed(results, singletons="keep", candidates="mentions")))
     assert (
         "Candidates are head words of all other mentions. Entities that are mentioned only once are candidates, too."
         in kept
     )
     assert "choose among head words of the preceding mentions, which is easier" in kept
-    assert "only once" not in said("coreference", coreference_section(results._replace(asked=True)))
+    assert "only once" not in said("coreference", coreference_section(changed(results, asked=True)))
     paper = {"head 5-4": {"all": 65, "pronoun": 64, "proper": 73, "nominal": 58}}
     ensembles = pd.DataFrame(columns=ENSEMBLES_OF_MENTIONS.names)
     for changes, heading in (({"published": paper}, "The paper’s numbers"), ({"ensembles": ensembles}, "Ensembles of")):
-        assert heading in said("coreference", coreference_section(results._replace(**changes)))
+        assert heading in said("coreference", coreference_section(changed(results, **changes)))
         assert heading not in text
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import attentionology.analyses
+from attentionology.analyses.coreference.analysis import Coreference
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.reports.page import template_environment
 from tests.sections import COMPARISON, COREFERENCE, EXPLANATION, HEAD, NAN, SHOWN, SURFACE
@@ -60,7 +61,10 @@ def plain(page: str) -> str:
     return " ".join(html.unescape(re.sub("<[^>]*>", " ", text)).split())
 
 
-OF_QUESTIONS = {"dependency": [question.template for question in Dependency.questions if question.template]}
+OF_QUESTIONS = {
+    analysis.name: [question.template for question in analysis.questions if question.template]
+    for analysis in (Coreference, Dependency)
+}
 """The templates of analyses of several questions."""
 
 
@@ -96,7 +100,7 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     (
         "coreference",
         {"scored": []},
-        ("[coreference_best]", "Other candidates", "Every head"),
+        ("[coreference_best]", "Other candidates", "Every head", "[coreference_contrasts]", "[coreference_picks]"),
         ("No mention could be scored", "of which 1,200 could be scored"),
     ),
     ("coreference", {"account": {**COREFERENCE["account"], "documents": 1}}, (), ("mentions in 1 document. Gray",)),
@@ -122,8 +126,6 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
         ("above 0 in",),
         ("minus he (n = 1,400). [coreference_largest_contrasts_1]",),
     ),
-    ("coreference", {"has_ensembles": False}, ("[coreference_ensembles]",), ("[coreference_picks]",)),
-    ("coreference", {"has_failures": False}, ("[coreference_picks]", "[coreference_failures]"), ()),
     ("coreference", {"reasons": []}, ("no answer",), ()),
     (
         "coreference",

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.coreference.contrasts import CONTRASTS
-from attentionology.analyses.coreference.figures import best_figure, contrasts_figure, distance_figure, heads_figure
-from attentionology.analyses.coreference.tables import SENTENCE_BINS, WORD_BINS, bin_name, bin_of
+from attentionology.analyses.coreference.contrasts import PAIRS, Contrasts
+from attentionology.analyses.coreference.decisions import SENTENCE_BINS, WORD_BINS, bin_name, bin_of
+from attentionology.analyses.coreference.figures import best_figure, distance_figure, heads_figure
 from attentionology.reports.drawing import BLACK, BLUE, COLUMN, ORANGE, SKY, TEXT
+from tests.coreference import groups_of, made_results
 from tests.documents import counted_mentions
 from tests.shown_tables import distinct
 
@@ -21,8 +22,17 @@ WHERE = ["direction", "layer", "head"]
 
 @pytest.fixture(scope="module")
 def tables():
-    tables = counted_mentions(labels=CONTRASTS[0]).compute()
-    return tables._replace(head_contrasts=distinct(tables.head_contrasts))
+    return counted_mentions(labels=PAIRS[0]).compute()
+
+
+@pytest.fixture(scope="module")
+def groups():
+    tables = groups_of(counted_mentions(labels=PAIRS[0]))
+    return tables._replace(heads=distinct(tables.heads))
+
+
+def figure_of(groups, tables):
+    return Contrasts().draw(groups, made_results(tables), "")["coreference_contrasts"]
 
 
 def drawn(axes):
@@ -34,15 +44,15 @@ def drawn(axes):
     ]
 
 
-def test_every_head_is_a_point_and_those_with_the_largest_differences_have_colors(tables):
-    heads = tables.head_contrasts.query("candidates == 'preceding'")
-    largest = tables.largest_contrasts.query("candidates == 'preceding'")
+def test_every_head_is_a_point_and_those_with_the_largest_differences_have_colors(tables, groups):
+    heads = groups.heads.query("candidates == 'preceding'")
+    largest = groups.largest.query("candidates == 'preceding'")
     best = tables.best.query("candidates == 'preceding'")
     best_head = tuple(best.query("type == 'all'")[WHERE].iloc[0])
     colors = {best_head: BLACK}
     for row in largest.to_dict("records"):
-        colors[tuple(row[name] for name in WHERE)] = BLUE if row["higher"] == CONTRASTS[0][0] else ORANGE
-    figure: Any = contrasts_figure(tables, best, "preceding")
+        colors[tuple(row[name] for name in WHERE)] = BLUE if row["higher"] == PAIRS[0][0] else ORANGE
+    figure: Any = figure_of(groups, tables)
     (axes,) = figure.axes
     expected = []
     for row in heads.to_dict("records"):
@@ -51,7 +61,7 @@ def test_every_head_is_a_point_and_those_with_the_largest_differences_have_color
         expected.append((*place, color or SKY, MARKERS[row["direction"]], color or "none"))
     assert drawn(axes) == expected
     assert {color for _, _, color, *_ in expected} >= {BLUE, ORANGE, SKY}
-    assert (axes.get_xlabel(), axes.get_ylabel()) == tuple(f"{name} (%)" for name in CONTRASTS[0])
+    assert (axes.get_xlabel(), axes.get_ylabel()) == tuple(f"{name} (%)" for name in PAIRS[0])
     names = sorted(f"{layer}-{head}" for _, layer, head in colors)
     labels = [text for text in axes.texts if text.get_text()]
     assert sorted(text.get_text() for text in labels) == names
@@ -73,13 +83,13 @@ def color_at(points, x, y):
 
 
 @pytest.mark.parametrize(("stereotypes", "panels"), [((0,), 1), ((0, 1), 2), ((), 1)])
-def test_pronouns_have_a_panel_only_without_stereotypes(tables, stereotypes, panels):
-    pairs = [CONTRASTS[number] for number in stereotypes] + [CONTRASTS[3]]
+def test_pronouns_have_a_panel_only_without_stereotypes(tables, groups, stereotypes, panels):
+    pairs = [PAIRS[number] for number in stereotypes] + [PAIRS[3]]
     made = {
-        name: pd.concat([getattr(tables, name).assign(first=first, second=second) for first, second in pairs])
-        for name in ("head_contrasts", "largest_contrasts")
+        name: pd.concat([getattr(groups, name).assign(first=first, second=second) for first, second in pairs])
+        for name in ("heads", "largest")
     }
-    figure: Any = contrasts_figure(tables._replace(**made), tables.best.query("candidates == 'preceding'"), "preceding")
+    figure: Any = figure_of(groups._replace(**made), tables)
     assert [axes.get_xlabel() for axes in figure.axes] == [f"{first} (%)" for first, _ in pairs[:panels]]
     assert figure.get_figwidth() == {1: COLUMN, 2: TEXT}[panels]
     assert figure.axes[-1].get_ylabel() == f"{pairs[panels - 1][1].rpartition(', ')[2]} (%)"

@@ -10,17 +10,11 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.contract import Titles
-from attentionology.analyses.coreference.contrasts import CONTRASTS
-from attentionology.analyses.coreference.explored import explored_coreference
-from attentionology.analyses.coreference.failure_tables import failure_tables
-from attentionology.analyses.coreference.failures import CoreferenceFailures
-from attentionology.analyses.coreference.section import coreference_section
-from attentionology.analyses.coreference.shown_tables import (
-    CoreferenceResults,
-    best_table,
-    shown_tables,
-)
+from attentionology.analyses.coreference.best_heads import best_table
+from attentionology.analyses.coreference.contrasts import PAIRS
+from attentionology.analyses.coreference.failures import CoreferenceFailures, failure_tables
 from attentionology.analyses.counting.best_head import with_control
+from tests.coreference import changed, coreference_section, explored_coreference, groups_of, made_results, shown_tables
 from tests.documents import counted_mentions, random_batch
 from tests.shown_tables import (
     Columns,
@@ -44,16 +38,14 @@ HELD_OUT_GAIN = "+ heldout_gain heldout_gain_low heldout_gain_high"
 
 @pytest.fixture(scope="module")
 def results():
-    tables = counted_mentions(labels=CONTRASTS[0]).compute()
+    metric = counted_mentions(labels=PAIRS[0])
+    tables, groups = metric.compute(), groups_of(metric)
     best = distinct(with_control(tables.best, [tables.best], key=("candidates", "type")))
     best.loc[best["type"] == "proper", "total"] = 0  # is not shown; some replicates have no nominal mention
-    changed = tables._replace(
-        best=best,
-        contrasts=distinct(tables.contrasts),
-        largest_contrasts=distinct(tables.largest_contrasts),
-    )
+    groups = groups._replace(best=distinct(groups.best), largest=distinct(groups.largest))
     account = {"anaphors": 99, "scored": 77, "no answer": 3, "documents": 8}
-    return CoreferenceResults(changed, (tables.best,), account=account, min_count=MIN_COUNT)
+    made = tables._replace(best=best)
+    return made_results(made, (tables.best,), account=account, min_count=MIN_COUNT, contrasts=groups)
 
 
 def head_of(row):
@@ -111,7 +103,7 @@ def test_best_heads_in_a_wide_terminal(results):
 
 
 def test_other_candidates(results):
-    (others,) = (table for table in shown_tables(results) if table.name == "coreference_others")
+    others = shown_tables(results)["coreference_others"]
     words = {"mentions": "head words of all other mentions", "words": "all other words"}
     columns: Columns = {
         **WHERE,
@@ -126,8 +118,8 @@ def test_other_candidates(results):
 
 
 def test_groups_of_documents(results):
-    (groups,) = (table for table in shown_tables(results) if table.name == "coreference_contrasts")
-    contrasts = results.tables.contrasts
+    groups = shown_tables(results)["coreference_contrasts"]
+    contrasts = results.contrasts.best
     rows = contrasts[contrasts["candidates"] == "preceding"].to_dict("records")
     columns: Columns = {
         "attention head": head_of,
@@ -145,8 +137,8 @@ def test_groups_of_documents(results):
 
 
 def test_largest_differences(results):
-    (largest,) = (table for table in shown_tables(results) if table.name.startswith("coreference_largest"))
-    contrasts = results.tables.largest_contrasts
+    largest = shown_tables(results)["coreference_largest_contrasts_1"]
+    contrasts = results.contrasts.largest
     columns: Columns = {
         "higher in": "higher",
         "attention head": head_of,
@@ -160,7 +152,7 @@ def test_largest_differences(results):
     }
     expected = cells(contrasts[contrasts["candidates"] == "preceding"].to_dict("records"), columns)
     assert len(expected) > 1
-    assert largest.title == "Largest differences: {} minus {} (%)".format(*CONTRASTS[0])
+    assert largest.title == "Largest differences: {} minus {} (%)".format(*PAIRS[0])
     assert on_page(largest) == in_latex(largest) == expected
     said = " ".join(best_table(results).notes)
     for row in expected[:1]:
@@ -169,8 +161,7 @@ def test_largest_differences(results):
 
 def test_the_papers_numbers(results):
     numbers = {"all": 65, "pronoun": 64, "proper": 73, "nominal": 58}
-    tables = shown_tables(results._replace(published={"head 5-4": numbers}))
-    (published,) = (table for table in tables if table.name == "coreference_published")
+    published = shown_tables(changed(results, published={"head 5-4": numbers}))["coreference_published"]
     expected = [{"method": "head 5-4", **{name: str(value) for name, value in numbers.items()}}]
     assert on_page(published) == in_latex(published) == expected
 
@@ -183,16 +174,15 @@ def counted():
     accuracy, failures = counted_mentions(60), CoreferenceFailures(2, 3)
     failures.update(random_batch(60)[1])
     tables = accuracy.compute()
-    best, cells = (table[table["candidates"] == "preceding"] for table in (tables.best, tables.cells))
-    failed = failure_tables(failures, best, cells, ["best", "1-1"])
-    return accuracy, CoreferenceResults(tables, account=ACCOUNT, failures=failed, min_count=1)
+    failed = failure_tables(failures, tables.best, tables.cells, ["best", "1-1"])
+    return accuracy, made_results(tables, account=ACCOUNT, failures=failed, min_count=1)
 
 
 @pytest.mark.parametrize("name", ["failures", "picked"])
 def test_tables_say_what_the_csv_files_say(counted, name):
     table = distinct(getattr(counted[1].failures, name))
-    results = counted[1]._replace(failures=counted[1].failures._replace(**{name: table}))
-    shown = shown_tables(results)[{"failures": -2, "picked": -1}[name]]
+    results = changed(counted[1], failures=counted[1].failures._replace(**{name: table}))
+    shown = shown_tables(results)[{"failures": "coreference_failures", "picked": "coreference_picks"}[name]]
     rows: list[Any] = table.to_dict("records")
     arrows = {"mention->antecedent": "m→ante", "antecedent->mention": "ante→m"}
     share = {"failures": "accuracy", "picked": "share"}[name]
@@ -218,7 +208,7 @@ def test_the_section_writes_and_shows_both_tables(counted):
     assert section.tables["coreference_failures"] is results.failures.failures
     assert section.tables["coreference_picks"] is results.failures.picked
     assert {"coreference_failures", "coreference_picks"} <= {table.name for table in section.shown}
-    without = coreference_section(results._replace(failures=None), Titles("m", "c"))
+    without = coreference_section(changed(results, failures=None), Titles("m", "c"))
     assert not {"coreference_failures", "coreference_picks"} & set(without.tables)
 
 
@@ -236,7 +226,7 @@ def findings(counted, min_count=1, **values):
     )  # fmt: skip
     for column, value in values.items():
         table.loc[2, column] = value
-    made = results._replace(failures=results.failures._replace(picked=table), min_count=min_count)
+    made = changed(results, failures=results.failures._replace(picked=table), min_count=min_count)
     texts = [finding.text for finding in explored_coreference(made, accuracy, "weight").findings]
     return [text for text in texts if "is wrong" in text], best
 
@@ -267,8 +257,8 @@ def named(row):
 def test_cards_of_heads_say_what_the_best_heads_find(results):
     rows = best_rows(results, ["preceding"])
     enough = sorted(row["total"] for row in rows)[1]
-    metric = counted_mentions(90, labels=CONTRASTS[0])  # of more documents, so that there are enough for claims
-    explored = explored_coreference(results._replace(min_count=enough), metric, "weight")
+    metric = counted_mentions(90, labels=PAIRS[0])  # of more documents, so that there are enough for claims
+    explored = explored_coreference(changed(results, min_count=enough), metric, "weight")
     facts: dict[str, list[tuple[str, str, str | None]]] = {}
     phrases: dict[str, tuple[str, ...]] = {}
     for row in rows:
@@ -290,7 +280,7 @@ def test_cards_of_heads_say_what_the_best_heads_find(results):
 
 
 def test_the_explorer_has_the_accuracies_of_all_heads_with_their_intervals(results):
-    metric = counted_mentions(labels=CONTRASTS[0])
+    metric = counted_mentions(labels=PAIRS[0])
     measures = {each.id: each for each in explored_coreference(results, metric, "weight").measures}
     cells, (_, replicates) = results.tables.cells, metric.split_counts()
     rows = best_rows(results, ["preceding"])
@@ -319,7 +309,7 @@ def test_the_finding_about_ensembles_begins_with_the_largest_gain(counted):
     )  # fmt: skip
 
     def said(table):
-        found = explored_coreference(results._replace(ensembles=table), accuracy, "weight").findings
+        found = explored_coreference(changed(results, ensembles=table), accuracy, "weight").findings
         return [(each.text, each.address) for each in found if "averaged maps" in each.text]
 
     (found,) = said(table)
@@ -342,11 +332,11 @@ def test_notes_say_what_is_scored_and_how_groups_differ(results):
     notes = " ".join(best_table(results).notes)
     assert f"fewer than {MIN_COUNT} mentions. Candidates are head words of the preceding mentions." in notes
     assert "Scored: 77 of 99 mentions that have an antecedent. Asked for, but with no right candidate: 3." in notes
-    (row,) = results.tables.contrasts.query("candidates == 'preceding'").to_dict("records")
+    (row,) = results.contrasts.best.query("candidates == 'preceding'").to_dict("records")
     first, second = (f"{row[name]} {as_shown(row, f'{name}_accuracy')}" for name in ("first", "second"))
     difference = as_shown(row, "difference difference_low difference_high", "+")
     assert f"{first}, {second}: difference {difference} (head {head_of(row)})" in notes
-    largest = results.tables.largest_contrasts.query("candidates == 'preceding' and rank == 1").to_dict("records")
+    largest = results.contrasts.largest.query("candidates == 'preceding' and rank == 1").to_dict("records")
     heads = "; ".join(
         f"{as_shown(row, 'difference simultaneous_low simultaneous_high', '+')} in head {head_of(row)} "
         f"{ARROWS[row['direction']]}, held-out {as_shown(row, 'heldout_difference', '+')}"
@@ -354,7 +344,7 @@ def test_notes_say_what_is_scored_and_how_groups_differ(results):
     )
     assert len(largest) == 2
     assert f"Largest differences, {row['first']} minus {row['second']}: {heads}. The intervals" in notes
-    answered = results._replace(account={**results.account, "no answer": 0})
+    answered = changed(results, account={**results.account, "no answer": 0})
     assert "no right candidate" not in " ".join(best_table(answered).notes)
     assert (notes.count("minus"), notes.count(": difference")) == (1, 1)
 
@@ -369,15 +359,15 @@ def test_the_legend_counts_choices_and_names_intervals_and_rare_rows_are_gray(re
     assert {row["type"]: row["total"] >= MIN_COUNT for row in table.rows} == {"all": 1, "pronoun": 1, "nominal": 0}
     best = results.tables.best
     without = results.tables._replace(best=best.assign(accuracy_low=best["accuracy_high"]))
-    assert "bootstrap" not in best_table(results._replace(tables=without)).legend
+    assert "bootstrap" not in best_table(changed(results, tables=without)).legend
     some = best.assign(accuracy_low=best["accuracy_low"].where(best["type"] == "all", best["accuracy_high"]))
-    assert "bootstrap" in best_table(results._replace(tables=results.tables._replace(best=some))).legend
+    assert "bootstrap" in best_table(changed(results, tables=results.tables._replace(best=some))).legend
 
 
 def test_questions_have_the_candidates_of_their_own(results):
-    asked = results._replace(asked=True)
+    asked = changed(results, asked=True)
     for policy, other in (("preceding", "words"), ("mentions", "words"), ("words", "preceding")):
-        (others,) = (t for t in shown_tables(asked._replace(candidates=policy)) if t.name == "coreference_others")
+        others = shown_tables(changed(asked, candidates=policy))["coreference_others"]
         assert {row["candidates"] for row in others.rows} == {other}
     assert "Candidates are head words of the two names or occupations in question." in best_table(asked).notes[0]
 
@@ -385,16 +375,17 @@ def test_questions_have_the_candidates_of_their_own(results):
 def test_the_page_compares_all_heads_between_groups(results):
     section = coreference_section(results, Titles("m", "c"))
     (largest,) = section.context["largest"]
-    heads = results.tables.head_contrasts.query("candidates == 'preceding'")
+    heads = results.contrasts.heads.query("candidates == 'preceding'")
     assert largest["choices"] == len(heads) == 12
     assert largest["above"] == sum(heads["simultaneous_low"] > 0)
     assert largest["below"] == sum(heads["simultaneous_high"] < 0)
     assert largest["has_intervals"] == heads["simultaneous_low"].notna().any()
     assert (largest["first_total"], largest["second_total"]) == tuple(heads[["first_total", "second_total"]].iloc[0])
     assert section.context["reasons"] == [("given with candidates of which none is right", 3)]
-    best = results.tables.best.query("candidates == 'preceding'")
-    assert section.context["scored"] == best["total"].max() > 0
+    assert section.context["scored"]
     assert section.context["best"]["type"] == "all"
     assert list(section.figures) == [f"coreference_{name}" for name in ("best", "heads", "distances", "contrasts")]
-    empty = results._replace(tables=results.tables._replace(best=results.tables.best.assign(total=0)))
-    assert list(coreference_section(empty, Titles("m", "c")).figures) == ["coreference_contrasts"]
+    empty = changed(results, tables=results.tables._replace(best=results.tables.best.assign(total=0)))
+    nothing = coreference_section(empty, Titles("m", "c"))
+    assert list(nothing.figures) == ["coreference_contrasts"]
+    assert not nothing.context["scored"]

@@ -6,19 +6,20 @@ from typing import Any
 
 import pytest
 
+from attentionology.analyses.coreference.best_heads import best_table
 from attentionology.analyses.coreference.decisions import DIRECTIONS, Choice, choices_of
 from attentionology.analyses.coreference.examples import (
     Decision,
     ShownCandidate,
     ShownExample,
+    candidates_table,
     decisions_of,
     shown_example,
     spread,
 )
-from attentionology.analyses.coreference.explored import explored_coreference
-from attentionology.analyses.coreference.shown_tables import CoreferenceResults, best_table, candidates_table
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.coreference import Document, Mention
+from tests.coreference import changed, explored_coreference, made_results
 from tests.documents import counted_mentions, random_batch, window
 from tests.shown_tables import as_shown, distinct, on_page, with_unit
 
@@ -37,7 +38,7 @@ def test_the_finding_has_the_numbers_of_the_best_head():
     best = distinct(tables.best[tables.best["type"] == "all"])
     (row,) = best[best["candidates"] == best["candidates"].iloc[0]].to_dict("records")
     (finding, *_) = explored_coreference(
-        CoreferenceResults(tables._replace(best=best), min_count=1), metric, "weight"
+        made_results(tables._replace(best=best), min_count=1), metric, "weight"
     ).findings
     accuracy = with_unit(row, "accuracy accuracy_low accuracy_high", "%")
     rules, held_out = (as_shown(row, f"{name}_accuracy") for name in ("rule_based", "heldout"))
@@ -63,7 +64,7 @@ def test_the_finding_says_on_which_side_of_the_rules_the_heads_are(low, high, ve
         f"{name}{end}": value for name in ("gain", "heldout_gain") for end, value in (("_low", low), ("_high", high))
     }
     best = tables.best[tables.best["type"] == "all"].assign(gain=low, heldout_gain=low, heldout_accuracy=0.25, **gains)
-    results = CoreferenceResults(tables._replace(best=best), min_count=1)
+    results = made_results(tables._replace(best=best), min_count=1)
     (finding, *_) = explored_coreference(results, metric, "weight").findings
     assert f"Held out, the best heads have 25.0 %, {verdict} the rules (" in finding.text
 
@@ -73,7 +74,7 @@ def test_the_summary_of_a_head_names_the_first_type_that_it_is_the_best_for():
     tables = metric.compute()
     gains = {f"{name}{end}": 0.1 for name in ("gain", "heldout_gain") for end in ("", "_low", "_high")}
     best = tables.best.assign(layer=1, head=2, **gains)
-    explored = explored_coreference(CoreferenceResults(tables._replace(best=best), min_count=1), metric, "weight")
+    explored = explored_coreference(made_results(tables._replace(best=best), min_count=1), metric, "weight")
     assert {name: [text.split(" by ")[0] for text in texts] for name, texts in explored.phrases.items()} == {
         "1-2": ["finds the antecedents of all mentions better than the rules do,"]
     }
@@ -89,7 +90,8 @@ def test_the_summary_of_a_head_names_the_first_type_that_it_is_the_best_for():
 )
 def test_baselines_choose_among_preceding_mentions_whatever_heads_choose_among(asked, named):
     account = {"anaphors": 9, "scored": 8, "no answer": 0}
-    results = CoreferenceResults(counted_mentions().compute(), account=account, candidates="words", asked=asked)
+    results = made_results(counted_mentions().compute(), account=account)
+    results = changed(results, candidates="words", asked=asked)
     table = best_table(results)
     assert f"The candidates of this and the next three columns are {named}." in table.legend
     assert "Candidates are all other words." in table.notes[0]
