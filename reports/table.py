@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pandas as pd
@@ -64,6 +64,18 @@ class ShownTable:
     css: str = ""
     footnotes: Sequence[str] = ()
     uncertain: str = "does not vary in the text"
+
+    def by(self, name: str) -> dict[Any, ShownTable]:
+        """Return a table for each value of a column, with its rows.
+
+        Example:
+            >>> columns = [TableColumn("relation", "text", "", "relation"), TableColumn("head", "text", "", "head")]
+            >>> rows = [{"relation": "obj", "head": "1-2"}, {"relation": "det", "head": "3-4"}]
+            >>> {name: table.rows for name, table in ShownTable("heads", "Heads", columns, rows).by("relation").items()}
+            {'obj': [{'relation': 'obj', 'head': '1-2'}], 'det': [{'relation': 'det', 'head': '3-4'}]}
+        """
+        values = dict.fromkeys(row[name] for row in self.rows)
+        return {value: replace(self, rows=[row for row in self.rows if row[name] == value]) for value in values}
 
     def shown(self, *rooms: Room) -> list[TableColumn]:
         """Return the columns that are shown in one of these rooms."""

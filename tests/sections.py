@@ -61,7 +61,6 @@ DEPENDENCY: dict[str, Any] = {
         "offset_accuracy": 0.25,
     },
     "spanning_trees": {"sentences": 1500, "left_out": 1003},
-    "failures": [("obj", "[picks of obj]", "[right of obj]"), ("nsubj", "[picks of nsubj]", "[right of nsubj]")],
 }
 EXPLANATION: dict[str, Any] = {
     "facts": ["fact a", "fact b"],
@@ -233,7 +232,7 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "[dependency_ensembles] [legend of dependency_ensembles]",
             "1,500 of the first sentences are scored; 1,003 are left out",
             "[dependency_trees_best] [legend of dependency_trees_best]",
-            "obj [picks of obj] [right of obj] nsubj [picks of nsubj] [right of nsubj]",
+            "obj [dependency_picks of obj] [dependency_failures of obj] nsubj [dependency_picks of nsubj]",
         ),
     ),
     "explanation": (

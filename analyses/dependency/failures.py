@@ -8,7 +8,6 @@ without one count per bootstrap replicate: `attentionology.analyses.shared.failu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -171,10 +170,6 @@ class Failures(DependencyQuestion):
     def show(self, answer: FailureTables, results: DependencyResults) -> Sequence[ShownTable]:
         """Return both tables of the most frequent relations."""
         return shown_failures(answer, results.min_count)
-
-    def values(self, answer: FailureTables, results: DependencyResults) -> Mapping[str, Any]:
-        """Return the rows of both tables by relation."""
-        return {"failures": by_relation(*shown_failures(answer, results.min_count))}
 
     def explore(self, answer: FailureTables, counts: Words, results: DependencyResults, kind: str) -> Contribution:
         """Say which mistake of the best heads is clearly first."""
@@ -374,16 +369,6 @@ def shown_failures(tables: FailureTables, min_count: int) -> tuple[ShownTable, S
         frequent = [name for name in relations if words[name] >= min_count]
         shown.append(table[table["relation"].isin((frequent or relations)[:_MAX_RELATIONS])])
     return shown_failure_tables(FailureTables(*shown), (FAILURES, PICKED), "words", "head")
-
-
-def by_relation(failures: ShownTable, picked: ShownTable) -> list[tuple[str, ShownTable, ShownTable]]:
-    """Return each relation with its rows of both tables: what heads pick, then in which classes they are right."""
-    names = dict.fromkeys(str(row["relation"]) for row in picked.rows)
-    return [(name, _of_relation(picked, name), _of_relation(failures, name)) for name in names]
-
-
-def _of_relation(table: ShownTable, name: str) -> ShownTable:
-    return replace(table, rows=[row for row in table.rows if row["relation"] == name])
 
 
 def _failing(failures: FailureTables, frequent: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:

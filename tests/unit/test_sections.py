@@ -30,6 +30,9 @@ class Table(str):
     def rows(self):
         return [self]
 
+    def by(self, column):
+        return {name: Table(f"[{self[1:-1]} of {name}]") for name in ("obj", "nsubj")}
+
 
 class Names(dict[str, Any]):
     """Tables, which all exist but those that are left out."""

@@ -14,7 +14,7 @@ from attentionology.analyses.contract import OptionError, Titles
 from attentionology.analyses.counting.best_head import with_control
 from attentionology.analyses.dependency.accuracy import TOTALS, DependencyAccuracy
 from attentionology.analyses.dependency.best_heads import best_table, reach_facts
-from attentionology.analyses.dependency.failures import DependencyFailures, by_relation, failure_tables, shown_failures
+from attentionology.analyses.dependency.failures import DependencyFailures, failure_tables, shown_failures
 from attentionology.analyses.shared.options import FailureOptions
 from attentionology.corpora_loaders import OFFSETS
 from attentionology.reports.streams import WIDE
@@ -154,14 +154,14 @@ def with_hyphens(rows):
 def test_each_relation_has_a_tab_with_its_rows(counted):
     results = counted[1]
     failures, picked = shown_failures(results.failures, 1)
-    tabs = by_relation(failures, picked)
-    assert [name for name, _, _ in tabs] == list(dict.fromkeys(row["relation"] for row in picked.rows))
-    assert len(tabs) > 1
-    for name, of_picks, of_failures in tabs:
-        for part, whole in ((of_picks, picked), (of_failures, failures)):
+    names = list(dict.fromkeys(row["relation"] for row in picked.rows))
+    assert len(names) > 1
+    for whole in (failures, picked):
+        assert list(whole.by("relation")) == names
+        for name, part in whole.by("relation").items():
             assert on_page(part) == [cells for cells in on_page(whole) if cells["relation"] == name]
             assert on_page(part)
-    assert dependency_section(results, Titles("m", "c")).context["failures"]
+            assert [part.style(row) for row in part.rows] == [whole.style(row) for row in part.rows]
     many = [pd.concat([table[:1].assign(relation=f"r{n}") for n in range(9, 0, -1)]) for table in results.failures]
     for first_eight in shown_failures(results.failures._make(many), 0):  # in the order of the table
         assert [row["relation"] for row in first_eight.rows] == [f"r{n}" for n in range(9, 1, -1)]
