@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +21,8 @@ from attentionology.analyses import (
 from attentionology.analyses.ablation import columns as ablation
 from attentionology.analyses.clusters import columns as clusters
 from attentionology.analyses.coreference import analysis as coreference
+from attentionology.analyses.coreference.analysis import Coreference
+from attentionology.analyses.coreference.contrasts import PAIRS, Contrasts
 from attentionology.analyses.dependency import analysis as dependency
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.explanation.registry import registered_tests
@@ -26,6 +30,7 @@ from attentionology.analyses.norms import columns as norms
 from attentionology.analyses.registry import find_analysis
 from attentionology.analyses.surface import columns as surface
 from attentionology.corpora_loaders.coreference.benchmarks import COLUMNS as OF_GAP
+from attentionology.corpora_loaders.documents import Documents
 from attentionology.extractors import list_kinds
 from attentionology.probes import list_probes, registered_probes
 from attentionology.testing import (
@@ -35,6 +40,7 @@ from attentionology.testing import (
     check_kind,
     check_probe,
     check_question,
+    corpora,
 )
 from tests.corpora import sample_blocks
 
@@ -77,17 +83,40 @@ def test_analyses(name, options):
 
 
 @pytest.mark.parametrize(
-    "name", ["best_heads", "ensembles", *(pytest.param(name, marks=pytest.mark.slow) for name in LONG)]
+    ("analysis", "name"),
+    [
+        (Dependency, "best_heads"),
+        (Dependency, "ensembles"),
+        *((Coreference, name) for name in ("best_heads", "examples", "scored")),
+        *(pytest.param(Dependency, name, marks=pytest.mark.slow) for name in LONG),
+        *(pytest.param(Coreference, name, marks=pytest.mark.slow) for name in ("failures", "ensembles", "control")),
+    ],
 )
-def test_questions(name):
+def test_questions(analysis, name):
     options = [
         ControlOptions(control="random-init"),
         FailureOptions(failures=("best",)),
         EnsembleOptions(ensembles=2),
         DependencyOptions(spanning_trees=True),
     ]
-    (question,) = [type(each) for each in Dependency.questions if each.name == name]
-    check_question(question, Dependency, options)
+    (question,) = [type(each) for each in analysis.questions if each.name == name]
+    check_question(question, analysis, [group for group in options if type(group) in analysis.options])
+
+
+def test_the_question_of_groups_of_documents(monkeypatch):
+    """The documents of the check belong to no groups, so that each gets one."""
+    loaded = corpora.loaded
+
+    def in_groups(paths, *, mentions):
+        documents = loaded(paths, mentions=mentions)
+        labels = itertools.cycle(PAIRS[-1])
+        labeled = tuple(
+            replace(each, labels=(label,)) for each, label in zip(documents.documents, labels, strict=False)
+        )
+        return Documents(documents.sentences, files=documents.files, documents=labeled)
+
+    monkeypatch.setattr(corpora, "loaded", in_groups)
+    check_question(Contrasts, Coreference)
 
 
 @pytest.mark.parametrize("name", [*list_kinds(), "rollout:norm"])
