@@ -27,12 +27,12 @@ from ..counting.outcomes import effective_units
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.best_heads import best_accuracy_column, best_head_column, estimate, heldout_columns
 from ..shared.explored import bounds, head_measures, points, share
+from ..shared.head_counts import MODEL
 from ..shared.published import published_coreference
 from .accuracy import CoreferenceTables
 from .decisions import ALL, DIRECTIONS, POLICIES, account, column_name
 from .figures import best_figure, distance_figure, heads_figure
 from .rows import (
-    MODEL,
     CoreferenceQuestion,
     CoreferenceResults,
     Mentions,

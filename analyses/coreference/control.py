@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from ...reports.columns import Schema, TableColumn
-from ..contract import Request
-from ..counting.best_head import control_columns, control_table
-from ..shared.control import CONTROL_COLUMNS
-from .rows import CONTROL as NAME
-from .rows import KEYS, CoreferenceQuestion, CoreferenceResults, Mentions, Planned
+from ..shared.control import OfCopies
+from .rows import KEYS, CoreferenceQuestion, Mentions
 
 CONTROL = Schema(
     "coreference_control",
@@ -27,25 +24,12 @@ CONTROL = Schema(
 )
 
 
-class Control(CoreferenceQuestion):
+class Control(OfCopies, CoreferenceQuestion):
     """What do the best heads of copies with random weights find?"""
 
-    name = NAME
     tables = (CONTROL,)
-    added = CONTROL_COLUMNS
-
-    def requests(self, planning: Planned) -> Iterable[Request]:
-        """Count the heads of each copy."""
-        return planning.accuracy_requests()[1:]
+    keys = KEYS
 
     def find(self, counts: Mentions, looked: Any, earlier: Mapping[str, Any]) -> tuple[pd.DataFrame, ...] | None:
         """Return the table of the best heads of each copy."""
         return tuple(copy.compute().best for copy in counts.copies()) or None
-
-    def columns(self, answer: tuple[pd.DataFrame, ...]) -> pd.DataFrame:
-        """Return the mean and the largest accuracy of the best heads of the copies."""
-        return control_columns(answer, KEYS)
-
-    def frames(self, answer: tuple[pd.DataFrame, ...], results: CoreferenceResults) -> Mapping[str, pd.DataFrame]:
-        """Return the best heads of all copies as one table."""
-        return control_table(answer, KEYS, CONTROL.name)

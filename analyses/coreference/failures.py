@@ -192,7 +192,7 @@ class Failures(CoreferenceQuestion):
     def find(self, counts: Mentions, looked: Any, earlier: Mapping[str, Any]) -> FailureTables | None:
         """Return the tables of the best head of each type of mention, or of the heads that were named."""
         chosen, tables = counts.options[FailureOptions].failures, counts.tables
-        for metric in counts.metrics(self.name, CoreferenceFailures):
+        for metric in counts.counted(self.name, CoreferenceFailures):
             return failure_tables(metric, tables.best, tables.cells, chosen)
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 
@@ -15,12 +15,11 @@ from ...reports.columns import Row, TableColumn
 from ...reports.format import head_name, rows_of
 from ..contract import Counted, Guesses, OptionError, OptionSet, Reader, Request, Setting
 from ..counting.comparable import Comparable, measured_heads
-from ..counting.metric import Metric
-from ..counting.outcomes import Counts
 from ..counting.resampling import check_limit
 from ..questions import AnswerAttributes, Question
 from ..shared.control import requests_with_control
 from ..shared.explored import address
+from ..shared.head_counts import HeadCounts
 from ..shared.merged_facts import key_of_texts, merges_by
 from ..shared.options import CountOptions
 from ..shared.previews import Previewed
@@ -29,11 +28,8 @@ from .accuracy import CoreferenceAccuracy, CoreferenceTables, groups_of_document
 from .decisions import ALL, DIRECTIONS, POLICIES, AntecedentGuesses, sources_of_agreement
 from .options import CoreferenceOptions
 
-Counted_ = TypeVar("Counted_", bound=Metric)
 Head = tuple[str, int, int]  # direction, layer, head
 
-MODEL, CONTROL = "best_heads", "control"
-"""The questions whose requests count the heads of the model, and of its copies with random weights."""
 KEYS = ("candidates", "type")
 """The columns that name a row of the best heads."""
 FIRST_WINDOWS = 128
@@ -102,20 +98,18 @@ class Planned:
         )
 
 
-class Mentions:
+class Mentions(HeadCounts[CoreferenceFacts, CoreferenceAccuracy]):
     """What questions answer from: the counts of mentions, and the choice of candidates that the report is about.
 
     Attributes:
-        options, counted: those of the run.
-        facts: those of the plan.
-        metric: the counts of the model.
         candidates: one of `POLICIES`.
         singletons: whether the mentions of entities that are mentioned only once are candidates.
     """
 
+    outcomes = CoreferenceAccuracy
+
     def __init__(self, options: OptionSet, counted: Counted[CoreferenceFacts]) -> None:
-        self.options, self.counted, self.facts = options, counted, counted.facts
-        (self.metric,) = self.metrics(MODEL, CoreferenceAccuracy)
+        super().__init__(options, counted)
         self.candidates: str = options[CoreferenceOptions].candidates
         self.singletons = options[CoreferenceOptions].singletons == "keep"
 
@@ -124,35 +118,12 @@ class Mentions:
         """The tables of the model."""
         return self.metric.compute()
 
-    @cached_property
-    def _split(self) -> tuple[Counts, Counts]:
-        return self.metric.split_counts()
-
-    @property
-    def subsets(self) -> Counts:
-        """The counts of the whole corpus, and of one half in each split."""
-        return self._split[0]
-
-    @property
-    def replicates(self) -> Counts:
-        """The counts of bootstrap replicates."""
-        return self._split[1]
-
     @property
     def best_head(self) -> Head | None:
         """The direction, layer and number of the best head for all types, None if no mention was scored."""
         best = under(self.candidates, self.tables.best)
         (row,) = rows_of(best[best["type"] == ALL])
         return (row["direction"], int(row["layer"]), int(row["head"])) if row["total"] else None
-
-    @property
-    def min_count(self) -> int:
-        """The least number of mentions of which something is said."""
-        return self.options[CountOptions].min_count
-
-    def copies(self) -> list[CoreferenceAccuracy]:
-        """Return the counts of the copies with random weights."""
-        return self.metrics(CONTROL, CoreferenceAccuracy)
 
     def comparable(self) -> list[Comparable]:
         """Return the held-out accuracies of the best heads, which can be compared with those of other runs."""
@@ -166,10 +137,6 @@ class Mentions:
             seed = self.metric.seed
             families.append(Comparable(f"candidates: {policy}", measured, "antecedents found", "mentions", seed))
         return families
-
-    def metrics(self, question: str, metric: type[Counted_]) -> list[Counted_]:
-        """Return the metrics of the requests of a question, none if it has none."""
-        return [self.counted.metric(name, metric) for name in self.facts.requests.get(question, ())]
 
 
 class Windowed:
@@ -191,7 +158,7 @@ class Windowed:
     @property
     def skipped(self) -> set[str]:
         """The ids of the windows that were not read."""
-        return {skip.sentence.id for skip in self.mentions.counted.logs[self._request.name].skipped}
+        return self.mentions.skipped(self._request.name)
 
     def parts(self, most: int | None = None) -> Iterator[Iterator[MapBatch]]:
         """Yield the batches of a few windows at a time, of the first ``most`` windows or of all."""

@@ -37,9 +37,9 @@ from ..counting.resampling import FEWEST_UNITS
 from ..shared.best_heads import best_accuracy_column, best_head_column, estimate, heldout_columns
 from ..shared.explored import bounds as bounds_of_heads
 from ..shared.explored import head_measures, points, share
+from ..shared.head_counts import MODEL
 from .accuracy import TOTALS, DependencyAccuracy
 from .rows import (
-    MODEL,
     SHOWN,
     DependencyQuestion,
     DependencyResults,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,9 @@ import pandas as pd
 from ...reports.columns import Schema, TableColumn
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
-from ..contract import Request
-from ..counting.best_head import control_columns, control_table
-from ..shared.control import CONTROL_COLUMNS
+from ..shared.control import OfCopies
 from ..shared.explored import share
-from .rows import CONTROL as NAME
-from .rows import DependencyQuestion, DependencyResults, Planned, Words, claimed
+from .rows import DependencyQuestion, DependencyResults, Words, claimed
 
 CONTROL = Schema(
     "dependency_control",
@@ -32,28 +29,15 @@ CONTROL = Schema(
 )
 
 
-class Control(DependencyQuestion):
+class Control(OfCopies, DependencyQuestion):
     """What do the best heads of copies with random weights find?"""
 
-    name = NAME
     tables = (CONTROL,)
-    added = CONTROL_COLUMNS
-
-    def requests(self, planning: Planned) -> Iterable[Request]:
-        """Count the heads of each copy."""
-        return planning.accuracy_requests()[1:]
+    keys = ("relation",)
 
     def find(self, counts: Words, looked: Any, earlier: Mapping[str, Any]) -> tuple[pd.DataFrame, ...] | None:
         """Return the table of the best heads of each copy."""
         return tuple(copy.compute(counts.facts.asked).best for copy in counts.copies()) or None
-
-    def columns(self, answer: tuple[pd.DataFrame, ...]) -> pd.DataFrame:
-        """Return the mean and the largest accuracy of the best heads of the copies."""
-        return control_columns(answer, ("relation",))
-
-    def frames(self, answer: tuple[pd.DataFrame, ...], results: DependencyResults) -> Mapping[str, pd.DataFrame]:
-        """Return the best heads of all copies as one table."""
-        return control_table(answer, ("relation",), CONTROL.name)
 
     def explore(
         self, answer: tuple[pd.DataFrame, ...], counts: Words, results: DependencyResults, kind: str

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,15 +19,14 @@ from ...reports.columns import Row, TableColumn
 from ...reports.format import head_name, rows_of
 from ...storage.nearest import did_you_mean
 from ...storage.writing import amount
-from ..contract import Counted, Guesses, OptionError, OptionSet, Reader, Request, Setting
+from ..contract import Guesses, OptionError, OptionSet, Reader, Request, Setting
 from ..counting.comparable import Comparable, measured_heads
 from ..counting.held_out import side_of_baseline
-from ..counting.metric import Metric
-from ..counting.outcomes import Counts
 from ..counting.resampling import FEWEST_UNITS, check_limit
 from ..questions import AnswerAttributes, Question
 from ..shared.control import requests_with_control
 from ..shared.explored import address
+from ..shared.head_counts import HeadCounts
 from ..shared.merged_facts import key_of_texts
 from ..shared.options import CountOptions
 from ..shared.picked import read_in
@@ -38,10 +37,7 @@ from .decisions import READINGS, ScoredWords, head_guesses, word_positions
 from .options import DependencyOptions
 
 Array = npt.NDArray[Any]
-Counted_ = TypeVar("Counted_", bound=Metric)
 
-MODEL, CONTROL = "best_heads", "control"
-"""The questions whose requests count the heads of the model, and of its copies with random weights."""
 SHOWN = 3
 """The number of relations that a finding names, and that the card of a head shows."""
 SENTENCES = 1000
@@ -114,33 +110,10 @@ class Planned:
             )
 
 
-class Words:
-    """What questions answer from: the counts of words, and the rows that tables have.
+class Words(HeadCounts[DependencyFacts, DependencyAccuracy]):
+    """What questions answer from: the counts of words, and the rows that tables have."""
 
-    Attributes:
-        options, facts: those of the run.
-        metric: the counts of the model.
-        subsets, replicates: these counts in halves of the corpus, and in bootstrap replicates.
-        members: the indices of the counts that each row counts.
-    """
-
-    def __init__(self, options: OptionSet, counted: Counted[DependencyFacts]) -> None:
-        self.options, self.facts, self._counted = options, counted.facts, counted
-        (self.metric,) = self.counted(MODEL, DependencyAccuracy)
-
-    @cached_property
-    def _split(self) -> tuple[Counts, Counts]:
-        return self.metric.split_counts()
-
-    @property
-    def subsets(self) -> Counts:
-        """The counts of the whole corpus, and of one half in each split."""
-        return self._split[0]
-
-    @property
-    def replicates(self) -> Counts:
-        """The counts of bootstrap replicates."""
-        return self._split[1]
+    outcomes = DependencyAccuracy
 
     @cached_property
     def members(self) -> dict[str, list[int]]:
@@ -157,23 +130,10 @@ class Words:
         """The same without totals, and without roots, which no head finds."""
         return {name: relations for name, relations in self.relations.items() if name not in (*TOTALS, "root")}
 
-    @property
-    def min_count(self) -> int:
-        """The least number of words of which something is said."""
-        return self.options[CountOptions].min_count
-
-    def copies(self) -> list[DependencyAccuracy]:
-        """Return the counts of the copies with random weights."""
-        return self.counted(CONTROL, DependencyAccuracy)
-
     def comparable(self) -> Comparable:
         """Return the held-out accuracies of the best heads, which can be compared with those of other runs."""
         measured = measured_heads(self.members, self.subsets, self.replicates, READINGS)
         return Comparable("relations", measured, "words whose head is found", "words", self.metric.seed)
-
-    def counted(self, question: str, metric: type[Counted_]) -> list[Counted_]:
-        """Return the metrics of the requests of a question, none if it has none."""
-        return [self._counted.metric(name, metric) for name in self.facts.requests.get(question, ())]
 
 
 class Kept:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import pandas as pd
 
 from ...corpora_loaders import Sentence
 from ...extractors import MapMaker
-from ...reports.columns import TableColumn
-from ..counting.best_head import RANDOM_WEIGHTS
+from ...reports.columns import Schema, TableColumn
+from ..counting.best_head import RANDOM_WEIGHTS, control_columns, control_table
 from ..counting.counting import CountMaps
 from ..counting.metric import Metric
 from ..option_groups import OptionSet
 from ..plans import Request
+from .head_counts import CONTROL
 from .options import ControlOptions, CountOptions
 
 CONTROL_COLUMNS = (
@@ -27,6 +30,33 @@ CONTROL_COLUMNS = (
     TableColumn("control_accuracy_max", "share", "with `--control`: the largest of these accuracies"),
 )
 """What the copies add to a table of best heads, see `attentionology.analyses.counting.best_head.control_columns`."""
+
+
+class OfCopies:
+    """What questions about copies with random weights have in common, whose answer is the best heads of each copy.
+
+    Attributes:
+        tables: the table of these heads.
+        keys: the columns that name a row of the best heads.
+    """
+
+    name: ClassVar[str] = CONTROL
+    tables: ClassVar[tuple[Schema, ...]]
+    added: ClassVar[tuple[TableColumn, ...]] = CONTROL_COLUMNS
+    keys: ClassVar[tuple[str, ...]]
+
+    def requests(self, planning: Any) -> Iterable[Request]:
+        """Count the heads of each copy."""
+        copies: list[Request] = planning.accuracy_requests()[1:]
+        return copies
+
+    def columns(self, answer: tuple[pd.DataFrame, ...]) -> pd.DataFrame:
+        """Return the mean and the largest accuracy of the best heads of the copies."""
+        return control_columns(answer, self.keys)
+
+    def frames(self, answer: tuple[pd.DataFrame, ...], results: Any) -> Mapping[str, pd.DataFrame]:
+        """Return the best heads of all copies as one table."""
+        return control_table(answer, self.keys, self.tables[0].name)
 
 
 def requests_with_control(

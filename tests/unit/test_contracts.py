@@ -108,7 +108,7 @@ def test_the_question_of_groups_of_documents(monkeypatch):
     loaded = corpora.loaded
 
     def in_groups(paths, *, mentions):
-        documents = loaded(paths, mentions=mentions)
+        documents: Any = loaded(paths, mentions=mentions)
         labels = itertools.cycle(PAIRS[-1])
         labeled = tuple(
             replace(each, labels=(label,)) for each, label in zip(documents.documents, labels, strict=False)
