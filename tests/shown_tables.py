@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html.parser import HTMLParser
 from typing import Any
 
 import pandas as pd
 from rich.console import Console, RenderableType
 
+from attentionology.analyses.counting.best_head import control_columns
 from attentionology.reports.columns import Schema
 from attentionology.reports.table import ShownTable
 from tests import renew
@@ -143,6 +144,13 @@ def _cell(row: Mapping[Any, Any], heading: str, shown: str | Callable[[Any], str
     if kind == "%":
         return heading + unit, as_shown(row, names)
     return heading, as_shown(row, names, "+") if kind == "+" else format(row[names], kind)
+
+
+def with_control(
+    best: pd.DataFrame, controls: Sequence[pd.DataFrame], key: Sequence[str] = ("relation",)
+) -> pd.DataFrame:
+    """Return the best heads with what the question about copies with random weights adds."""
+    return best.join(control_columns(controls, key), on=list(key)) if controls else best
 
 
 def distinct(table: pd.DataFrame) -> pd.DataFrame:

@@ -134,13 +134,6 @@ def intervals(values: Array) -> list[tuple[float, float]]:
     return list(zip(low, high, strict=True))
 
 
-def with_control(
-    best: pd.DataFrame, controls: Sequence[pd.DataFrame], key: Sequence[str] = ("relation",)
-) -> pd.DataFrame:
-    """Put the best heads of randomly initialized copies beside the best heads of the trained model."""
-    return best.join(control_columns(controls, key), on=list(key)) if controls else best
-
-
 def control_columns(controls: Sequence[pd.DataFrame], key: Sequence[str]) -> pd.DataFrame:
     """Return the mean and the largest accuracy of the best heads of copies, by the key of their rows."""
     by_row = pd.concat(controls).groupby(list(key), sort=False)["accuracy"]

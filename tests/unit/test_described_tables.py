@@ -13,7 +13,7 @@ from attentionology.analyses.coreference import failures as of_mentions
 from attentionology.analyses.coreference.contrasts import PAIRS
 from attentionology.analyses.coreference.examples import ShownCandidate, ShownExample
 from attentionology.analyses.coreference.failures import CoreferenceFailures
-from attentionology.analyses.counting.best_head import control_table, with_control
+from attentionology.analyses.counting.best_head import control_table
 from attentionology.analyses.dependency import analysis as dependency
 from attentionology.analyses.dependency import failures as of_words
 from attentionology.analyses.dependency.failures import DependencyFailures
@@ -22,7 +22,7 @@ from attentionology.analyses.survey import columns as survey
 from tests.coreference import changed, coreference_section, groups_of, made_results
 from tests.documents import counted_mentions, random_batch
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
-from tests.shown_tables import HEADERS, assert_declared
+from tests.shown_tables import HEADERS, assert_declared, with_control
 
 
 def test_columns_of_words():

@@ -16,7 +16,6 @@ from attentionology.analyses.alignment.layers import error_figure
 from attentionology.analyses.coreference.figures import best_figure, distance_figure
 from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure
 from attentionology.analyses.coreference.rows import under
-from attentionology.analyses.counting.best_head import with_control
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
 from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
 from attentionology.analyses.surface.figures import (
@@ -30,7 +29,7 @@ from attentionology.reports.drawing import GREY, panels
 from attentionology.reports.shapes import by_bins
 from tests.documents import counted_mentions
 from tests.maps import RELATIONS, counted_words
-from tests.shown_tables import distinct
+from tests.shown_tables import distinct, with_control
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
 from tests.unit.test_shown_alignment import SERIES, made_up
 from tests.unit.test_surface_reports import results as surface_results

@@ -19,7 +19,6 @@ from matplotlib.colors import to_hex
 from matplotlib.image import imread
 
 from attentionology.analyses.contract import Titles
-from attentionology.analyses.counting.best_head import with_control
 from attentionology.analyses.dependency.best_heads import best_table
 from attentionology.reports.drawing import (
     DARK_SCALE,
@@ -43,7 +42,7 @@ from attentionology.reports.shapes import apart, heads_map
 from attentionology.reports.tables import records, to_json
 from tests.dependency import dependency_section, made_results
 from tests.maps import RELATIONS, counted_words
-from tests.shown_tables import printed
+from tests.shown_tables import printed, with_control
 
 pytestmark = pytest.mark.usefixtures("svgs_are_drawn")
 

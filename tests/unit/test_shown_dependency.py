@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.contract import OptionError, Titles
-from attentionology.analyses.counting.best_head import with_control
 from attentionology.analyses.dependency.accuracy import TOTALS, DependencyAccuracy
 from attentionology.analyses.dependency.best_heads import best_table, reach_facts
 from attentionology.analyses.dependency.failures import DependencyFailures, failure_tables, shown_failures
@@ -20,7 +19,7 @@ from attentionology.corpora_loaders import OFFSETS
 from attentionology.reports.streams import WIDE
 from tests.dependency import answered, dependency_section, explored_dependency, made_results
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
-from tests.shown_tables import Columns, as_shown, cells, distinct, in_latex, in_terminal, on_page, printed
+from tests.shown_tables import Columns, as_shown, cells, distinct, in_latex, in_terminal, on_page, printed, with_control
 
 MIN_COUNT = 36
 WORDED = {"dep->head": "dependent → head", "head->dep": "head → dependent"}

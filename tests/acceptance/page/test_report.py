@@ -9,7 +9,6 @@ import re
 import pytest
 
 from attentionology.analyses.contract import Titles
-from attentionology.analyses.counting.best_head import with_control
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.reports.page import write_report
 from tests.acceptance.page.conftest import written
@@ -19,6 +18,7 @@ from tests.acceptance.page.measured import contrasts
 from tests.acceptance.page.waiting import assert_count, assert_texts
 from tests.dependency import dependency_section, made_results
 from tests.maps import RELATIONS, batch_of, random_corpus
+from tests.shown_tables import with_control
 from tests.unit.test_reports import RUN
 
 

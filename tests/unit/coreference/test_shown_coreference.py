@@ -13,7 +13,6 @@ from attentionology.analyses.contract import Titles
 from attentionology.analyses.coreference.best_heads import best_table
 from attentionology.analyses.coreference.contrasts import PAIRS
 from attentionology.analyses.coreference.failures import CoreferenceFailures, failure_tables
-from attentionology.analyses.counting.best_head import with_control
 from tests.coreference import changed, coreference_section, explored_coreference, groups_of, made_results, shown_tables
 from tests.documents import counted_mentions, random_batch
 from tests.shown_tables import (
@@ -25,6 +24,7 @@ from tests.shown_tables import (
     in_latex,
     in_terminal,
     on_page,
+    with_control,
     with_unit,
 )
 
