@@ -29,7 +29,7 @@ HOSTILE = ("</script><script>alert(1)</script>", "<!--", "]]>", "&lt;", "\u2028"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A run of four analyses with a word that tries to break out of the page."""
-    treebank = load_treebank(SAMPLE_TREEBANK, limit=20)
+    treebank = load_treebank(SAMPLE_TREEBANK, limit=40)  # enough for claims
     first = treebank[0]
     hostile = replace(first, words=(*HOSTILE, *first.words[len(HOSTILE) :]), id="</script>")
     options: list[Any] = [
@@ -131,9 +131,12 @@ def test_findings_are_few_and_lead_to_measures(explorer):
     assert 3 <= len(explorer.findings) <= MOST_FINDINGS
     ids = {each.id for each in explorer.measures}
     for finding in explorer.findings:
+        assert finding.text.endswith(".")
+        if "random weights" in finding.text:
+            assert not finding.address  # the explorer has the heads of the model alone
+            continue
         state = dict(part.split("=", 1) for part in finding.address.removeprefix("#").split("&"))
         assert unquote(state["measure"]) in ids
-        assert finding.text.endswith(".")
     assert any("random weights" in finding.text for finding in explorer.findings)
     assert any("_special/weight" in finding.address for finding in explorer.findings)  # the sink
 
