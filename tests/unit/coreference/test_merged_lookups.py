@@ -48,11 +48,11 @@ def test_runs_of_0_3_are_merged_like_those_of_today():
     together = merged_facts(one, two)
     accounts = list(together["best_heads"].values())
     assert [account["scored"] for account in accounts] == [6, 5]
-    assert BestHeads().merged(accounts)["scored"] == 11
-    assert BestHeads().merged(accounts)["anaphors"] == 12
+    assert BestHeads().join(accounts)["scored"] == 11
+    assert BestHeads().join(accounts)["anaphors"] == 12
     assert len(together["examples"]) == 2
     assert len(two["ensembles"]) == 2
-    assert Ensembles().merged(list(two["ensembles"].values())) is None
+    assert Ensembles().join(list(two["ensembles"].values())) is None
     of_today: tuple[Any, Any] = ({"requests": {}}, one)
     assert Coreference().read_older(*of_today) == of_today
 
@@ -71,7 +71,7 @@ def test_examples_of_merged_runs_are_shown_if_all_are_of_the_best_head(head, bes
     first = {"head": [way, 1, 2], "examples": [example("a", True), example("b", False)]}
     second = {"head": [way, *head], "examples": [example(f"c{number}", True) for number in range(EXAMPLES)]}
     counts: Any = SimpleNamespace(best_head=(way, *best))
-    examples = Examples().find(counts, Examples().merged([first, second]), {})
+    examples = Examples().find(counts, Examples().join([first, second]), {})
     assert examples is not None
     names = ["a", *(f"c{number}" for number in range(EXAMPLES - 1)), "b"]
     assert [each.document for each in examples] == names * shown
