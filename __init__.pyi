@@ -5,7 +5,7 @@ from . import extractors as extractors
 from . import probes as probes
 from . import reports as reports
 from .analyses.contract import OptionError as OptionError
-from .analyses.explanation.registry import list_tests as list_tests
+from .analyses.explanation.contract.registry import list_tests as list_tests
 from .analyses.registry import list_analyses as list_analyses
 from .analyses.shared.builtin import load_encoder as load_encoder
 from .analyses.shared.input_options import ModelOptions as ModelOptions

@@ -23,7 +23,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from attentionology.analyses.explanation.batch import TextBatch, examine, read
+from attentionology.analyses.explanation.attention.batch import TextBatch, examine, read
 from attentionology.analyses.explanation.methods.adversarial import by_gradient, exact
 from attentionology.analyses.explanation.methods.correlation import correlation
 from attentionology.analyses.explanation.methods.eraser import rationales

@@ -22,7 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from attentionology.analyses.explanation.registry import BASIC_COLUMNS, registered_tests
+from attentionology.analyses.explanation.contract.registry import BASIC_COLUMNS, registered_tests
 from attentionology.reports.help.options import OptionHelp, option_sections
 from attentionology.reports.help.pages import HELP_OPTION, blocks
 from attentionology.scripts.cli import COMMANDS, main

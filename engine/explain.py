@@ -12,14 +12,14 @@ import pandas as pd
 
 from ..analyses.contract import Counted, OptionError, OptionGroup, OptionSet, Titles
 from ..analyses.explanation.analysis import ExplainFacts, ExplanationTests
-from ..analyses.explanation.options import ExplanationTestOptions, TextOptions
-from ..analyses.explanation.record import describe
-from ..analyses.explanation.results import ExplainResults
+from ..analyses.explanation.contract.options import ExplanationTestOptions, TextOptions
+from ..analyses.explanation.contract.results import ExplainResults
+from ..analyses.explanation.examination.options import ClassifierTrainingOptions, ExplainOptions, Loaded
+from ..analyses.explanation.examination.record import describe
+from ..analyses.explanation.examination.sources import save_model, threads_for
+from ..analyses.explanation.examination.tested import Tested
 from ..analyses.explanation.run import choose, examine_share, find_facts, prepare, train_tested
-from ..analyses.explanation.run_options import ClassifierTrainingOptions, ExplainOptions, Loaded
-from ..analyses.explanation.section import explain_table
-from ..analyses.explanation.sources import save_model, threads_for
-from ..analyses.explanation.tested import Tested
+from ..analyses.explanation.showing.section import explain_table
 from ..analyses.option_groups import groups_of, names_in
 from ..analyses.shared.cache_folder import cache_folder
 from ..analyses.shared.input_options import OptionalModelOptions, paths_read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..analyses.explanation.run_options import ExplainOptions
+from ..analyses.explanation.examination.options import ExplainOptions
 from ..analyses.shared.input_options import OutputOptions, default_folder
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..analyses.explanation.batch import Rows, read
-from ..analyses.explanation.contract import PROBABILITY, SHARE, TVD, ExplanationTest
-from ..analyses.explanation.options import ExplanationTestOptions
-from ..analyses.explanation.registry import check_tests, registered_tests
+from ..analyses.explanation.attention.batch import Rows, read
+from ..analyses.explanation.contract.explanation_test import PROBABILITY, SHARE, TVD, ExplanationTest
+from ..analyses.explanation.contract.options import ExplanationTestOptions
+from ..analyses.explanation.contract.registry import check_tests, registered_tests
 from ..probes.classifiers import AttentionClassifier
 from ..storage.plugins import RegistryError
 from .failing import fail, only_own_errors

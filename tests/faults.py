@@ -368,13 +368,13 @@ _SHOWN = (  # faults in what people see
         f"{_DEPENDENCY}test_rows_of_few_words_are_gray_and_totals_are_marked",
     ),
     Fault(
-        "analyses/explanation/plots.py",
+        "analyses/explanation/showing/plots.py",
         'results.classes[int(texts["predicted"].iloc[0])]',
         "results.classes[0]",
         f"{_EXPLANATION}test_lines_of_tau_are_the_shares_of_texts_with_at_most_this_tau",
     ),
     Fault(
-        "analyses/explanation/section.py",
+        "analyses/explanation/showing/section.py",
         'if question and question.floor_is_larger else ["larger", "smaller"]',
         'if question and question.floor_is_larger else ["smaller", "larger"]',
         f"{_EXPLANATION}test_the_page_has_the_verdicts_and_what_they_mean",

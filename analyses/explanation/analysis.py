@@ -19,15 +19,14 @@ from ...storage.writing import amount
 from ..contract import Analysis, Counted, OptionSet, Plan, Setting, Titles
 from ..counting.comparable import Comparable, Measured
 from ..shared.merged_facts import merges_by
-from .batch import Values
-from .contract import SHARE, ExplanationTest, Findings
-from .options import ExplanationTestOptions
-from .registry import attending_to, column_of, in_order_of_use, owner_of, registered_tests, with_columns
-from .results import ExplainResults, HighlightedText
-from .section import explain_section, explain_table
-from .summary import Bootstrap, quality, summarize
-from .together import figures_together
-from .verdict import verdicts
+from .contract.explanation_test import SHARE, ExplanationTest, Findings
+from .contract.options import ExplanationTestOptions
+from .contract.registry import attending_to, column_of, in_order_of_use, owner_of, registered_tests, with_columns
+from .contract.results import ExplainResults, HighlightedText
+from .contract.summary import Bootstrap, mean_curve, quality, summarize
+from .contract.verdict import verdicts
+from .showing.section import explain_section, explain_table
+from .showing.together import figures_together
 
 NAME = "explanation"
 
@@ -97,7 +96,7 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
                 summary=summarize(texts, measures_of(texts), facts.classes, bootstrap),
                 verdicts=verdicts(texts, bootstrap, epsilon=facts.options.epsilon),
                 models=_scores(facts, bootstrap),
-                curve=_curve(pd.concat(points)) if points else pd.DataFrame(),
+                curve=mean_curve(pd.concat(points)) if points else pd.DataFrame(),
                 tables=tables,
                 history=facts.history,
                 classes=facts.classes,
@@ -207,20 +206,3 @@ def _scores(facts: ExplainFacts, bootstrap: Bootstrap) -> pd.DataFrame:
         (low,), (high,) = bootstrap(is_correct[:, None])  # of one column
         rows.append({"model": model, "role": role, "accuracy": accuracy, "low": low, "high": high, **measures})
     return pd.DataFrame(rows)
-
-
-def _curve(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the means over texts of how much other attention differs, a row for each model or search."""
-    rows = []
-    for (kind, name, strength), of_texts in points.groupby(["kind", "name", "lambda"], sort=False, dropna=False):
-        means = {measure: _mean(of_texts[measure].to_numpy()) for measure in ("jsd", "tvd")}
-        rows.append({"kind": kind, "name": name, "lambda": strength, **means})
-    return pd.DataFrame(rows)
-
-
-def _mean(values: Values) -> float:
-    """Return the mean of the values that are not NaN. The mean of equal values is exactly this value."""
-    defined = values[~np.isnan(values)]
-    if not len(defined):
-        return np.nan
-    return float(defined[0] if (defined == defined[0]).all() else defined.mean())

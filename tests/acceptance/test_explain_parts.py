@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from attentionology.analyses.explanation import parts as parts_module
-from attentionology.analyses.explanation.parts import TextExamination
+from attentionology.analyses.explanation.examination import parts as parts_module
+from attentionology.analyses.explanation.examination.parts import TextExamination
 from attentionology.scripts.cli import main
 
 TABLES = ("explain_texts", "explain_summary", "explain_verdicts", "explain_models")

@@ -29,7 +29,7 @@ from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.dependency.accuracy import ALL, tables
 from attentionology.analyses.dependency.rules import NEAREST, rule_columns
 from attentionology.analyses.dependency.spanning import _ensemble_row as ensemble_row
-from attentionology.analyses.explanation.summary import Bootstrap
+from attentionology.analyses.explanation.contract.summary import Bootstrap
 from attentionology.analyses.probing.rows import Attempt, TestedSentence
 from attentionology.analyses.shared.ensembles import scored_ensembles
 from attentionology.analyses.shared.failures import cluster_interval

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from attentionology.analyses.explanation.batch import generator
+from attentionology.analyses.explanation.attention.batch import generator
 from attentionology.extractors.replaceable.attention_model import TextState
 
 VOCABULARY = "the a film plot was is not very good bad dull warm and but ending".split()

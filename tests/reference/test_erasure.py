@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 import torch
 
-from attentionology.analyses.explanation import interventions
-from attentionology.analyses.explanation.batch import BatchTest, examine, read
-from attentionology.analyses.explanation.interventions import answers_without, erased, orderings, ranks
+from attentionology.analyses.explanation.attention import interventions
+from attentionology.analyses.explanation.attention.batch import BatchTest, examine, read
+from attentionology.analyses.explanation.attention.interventions import answers_without, erased, orderings, ranks
 from attentionology.analyses.explanation.methods import erasure
 from attentionology.analyses.explanation.methods.eraser import cuts, rationales
 from attentionology.analyses.explanation.methods.erasure import single_weight

@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 import torch
 
-from attentionology.analyses.explanation.batch import examine, generator, read
-from attentionology.analyses.explanation.exact_adversary import exact_attention, exact_jsd, solvable
-from attentionology.analyses.explanation.measures import LN2, jsd, tvd
+from attentionology.analyses.explanation.attention.batch import examine, generator, read
+from attentionology.analyses.explanation.attention.exact_adversary import exact_attention, exact_jsd, solvable
+from attentionology.analyses.explanation.attention.measures import LN2, jsd, tvd
+from attentionology.analyses.explanation.attention.two_words import EVALUATIONS, TOLERANCE, farthest_tried
+from attentionology.analyses.explanation.contract.options import ExplanationTestOptions
 from attentionology.analyses.explanation.methods.adversarial import TEST, by_gradient, exact, farthest
 from attentionology.analyses.explanation.methods.permutation import permutation
 from attentionology.analyses.explanation.methods.uniform import uniform_attention
-from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.analyses.explanation.two_words import EVALUATIONS, TOLERANCE, farthest_tried
 from attentionology.extractors.replaceable.attention_model import LinearAttentionModel
 from tests.reference import naive_erasure as naive
 from tests.reference.explained import IDS, TEXTS, built, logit, sigmoid, some_texts

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from attentionology.analyses.explanation.batch import generator, read
-from attentionology.analyses.explanation.measures import LN2, entropy, jsd, tvd, uniform
+from attentionology.analyses.explanation.attention.batch import generator, read
+from attentionology.analyses.explanation.attention.measures import LN2, entropy, jsd, tvd, uniform
 from attentionology.analyses.explanation.methods.correlation import (
     correlation,
     gradient_importance,

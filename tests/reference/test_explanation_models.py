@@ -9,9 +9,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.explanation import batch as one_pass
-from attentionology.analyses.explanation import readings as several
-from attentionology.analyses.explanation.batch import BatchTest, examine, generator
+from attentionology.analyses.explanation.attention import batch as one_pass
+from attentionology.analyses.explanation.attention import readings as several
+from attentionology.analyses.explanation.attention.batch import BatchTest, examine, generator
+from attentionology.analyses.explanation.attention.readings import (
+    Given,
+    ModelReading,
+    divergences,
+    padded,
+    reading,
+    uniform_rows,
+)
+from attentionology.analyses.explanation.contract.options import ExplanationTestOptions
+from attentionology.analyses.explanation.contract.registry import registered_tests
+from attentionology.analyses.explanation.contract.summary import Bootstrap
+from attentionology.analyses.explanation.contract.verdict import all_questions, verdicts
 from attentionology.analyses.explanation.methods.adversarial import exact
 from attentionology.analyses.explanation.methods.correlation import (
     correlation,
@@ -20,11 +32,6 @@ from attentionology.analyses.explanation.methods.correlation import (
 from attentionology.analyses.explanation.methods.permutation import permutation
 from attentionology.analyses.explanation.methods.seeds import seed_variance
 from attentionology.analyses.explanation.methods.uniform import uniform_attention
-from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.analyses.explanation.readings import Given, ModelReading, divergences, padded, reading, uniform_rows
-from attentionology.analyses.explanation.registry import registered_tests
-from attentionology.analyses.explanation.summary import Bootstrap
-from attentionology.analyses.explanation.verdict import all_questions, verdicts
 from attentionology.extractors.replaceable.attention_model import drop, probabilities
 from attentionology.probes.classifiers import attention_classifier as classifiers
 from tests.reference import naive_erasure as naive

@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.counting.resampling import poisson_weights
-from attentionology.analyses.explanation.contract import Question
+from attentionology.analyses.explanation.attention.readings import ModelReading
+from attentionology.analyses.explanation.contract.explanation_test import Question
+from attentionology.analyses.explanation.contract.summary import OVERALL, Bootstrap, quality, summarize
+from attentionology.analyses.explanation.contract.verdict import FEWEST, verdicts
 from attentionology.analyses.explanation.methods.correlation import (
     significant,
 )
 from attentionology.analyses.explanation.methods.erasure import flip_table
 from attentionology.analyses.explanation.methods.regularizers import _summarized as regularizers_of
-from attentionology.analyses.explanation.readings import ModelReading
-from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, quality, summarize
-from attentionology.analyses.explanation.verdict import FEWEST, verdicts
 from tests.reference.explained import TEXTS, some_texts
 
 

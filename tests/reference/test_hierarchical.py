@@ -18,12 +18,12 @@ from torch import nn
 from attentionology import explain, load_labeled
 from attentionology.analyses import ClassifierOptions, ClassifierTrainingOptions, ExplanationTestOptions, TextOptions
 from attentionology.analyses.contract import OptionError
-from attentionology.analyses.explanation.batch import read
-from attentionology.analyses.explanation.exact_adversary import solvable
-from attentionology.analyses.explanation.measures import jsd, tvd
+from attentionology.analyses.explanation.attention.batch import read
+from attentionology.analyses.explanation.attention.exact_adversary import solvable
+from attentionology.analyses.explanation.attention.measures import jsd, tvd
+from attentionology.analyses.explanation.attention.two_words import decoders, farthest_on_two_words
 from attentionology.analyses.explanation.methods.adversarial import exact
-from attentionology.analyses.explanation.section import explain_figures, explain_table
-from attentionology.analyses.explanation.two_words import decoders, farthest_on_two_words
+from attentionology.analyses.explanation.showing.section import explain_figures, explain_table
 from attentionology.corpora_loaders import CorpusError
 from attentionology.extractors import drop, probabilities
 from attentionology.probes.classifiers import PUBLISHED, AttentionClassifier, HierarchicalClassifier, Vocabulary

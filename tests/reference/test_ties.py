@@ -7,8 +7,8 @@ import pytest
 import torch
 from scipy.stats import kendalltau
 
-from attentionology.analyses.explanation.batch import examine
-from attentionology.analyses.explanation.measures import GRADIENTS, LEFT_OUT, WEIGHTS, levels
+from attentionology.analyses.explanation.attention.batch import examine
+from attentionology.analyses.explanation.attention.measures import GRADIENTS, LEFT_OUT, WEIGHTS, levels
 from attentionology.analyses.explanation.methods.correlation import correlation
 from attentionology.analyses.explanation.methods.erasure import single_weight
 from attentionology.extractors.replaceable.attention_model import drop, probabilities

@@ -12,10 +12,9 @@ import pytest
 import torch
 from scipy.special import softmax
 
-from attentionology.analyses.explanation.batch import examine, read
-from attentionology.analyses.explanation.measures import LN2, tvd
-from attentionology.analyses.explanation.methods.adversarial import by_gradient, exact
-from attentionology.analyses.explanation.two_words import (
+from attentionology.analyses.explanation.attention.batch import examine, read
+from attentionology.analyses.explanation.attention.measures import LN2, tvd
+from attentionology.analyses.explanation.attention.two_words import (
     TOLERANCE,
     Decoder,
     decoders,
@@ -23,6 +22,7 @@ from attentionology.analyses.explanation.two_words import (
     farthest_tried,
     has_decoder,
 )
+from attentionology.analyses.explanation.methods.adversarial import by_gradient, exact
 from attentionology.extractors import WordsWithQuery
 from attentionology.probes.classifiers import QueryClassifier, Vocabulary
 from tests.reference import naive_erasure as naive
@@ -198,7 +198,7 @@ def test_parts_of_the_ranges_give_the_same(monkeypatch):
     rng = np.random.default_rng(1)
     decoder, alpha = decoder_of(rng, 12, 4, slope=2.0), rng.dirichlet([1.0] * 12)
     whole = farthest_on_two_words(decoder, alpha, 0.02)
-    monkeypatch.setattr("attentionology.analyses.explanation.two_words._CELLS", 16 * 7)
+    monkeypatch.setattr("attentionology.analyses.explanation.attention.two_words._CELLS", 16 * 7)
     parts = farthest_on_two_words(decoder, alpha, 0.02)
     assert parts.jsd == pytest.approx(whole.jsd, abs=2 * TOLERANCE)
     assert parts.evaluations != whole.evaluations

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from attentionology.analyses.explanation.readings import Given, reading, uniform_rows
+from attentionology.analyses.explanation.attention.readings import Given, reading, uniform_rows
 from attentionology.extractors.replaceable.attention_model import Special, TextState, probabilities
 from attentionology.probes.classifiers import AttentionClassifier, ClassifierRecipe, CrossEntropy, Imitation, train
 from attentionology.probes.classifiers.training import mean_auc, shuffled_batches

@@ -25,7 +25,7 @@ from attentionology.analyses.coreference.analysis import Coreference
 from attentionology.analyses.coreference.contrasts import PAIRS, Contrasts
 from attentionology.analyses.dependency import analysis as dependency
 from attentionology.analyses.dependency.analysis import Dependency
-from attentionology.analyses.explanation.registry import registered_tests
+from attentionology.analyses.explanation.contract.registry import registered_tests
 from attentionology.analyses.norms import columns as norms
 from attentionology.analyses.registry import find_analysis
 from attentionology.analyses.surface import columns as surface

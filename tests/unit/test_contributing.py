@@ -27,7 +27,7 @@ from attentionology.analyses.contract import OptionError
 from attentionology.analyses.counting.metric import StateError
 from attentionology.analyses.counting.stored_metrics import MetricStates
 from attentionology.analyses.dependency.analysis import Dependency
-from attentionology.analyses.explanation.registry import check_tests, registered_tests
+from attentionology.analyses.explanation.contract.registry import check_tests, registered_tests
 from attentionology.corpora_loaders import formats, labeled_formats, load_labeled
 from attentionology.corpora_loaders.documents import load_documents
 from attentionology.extractors import MapBatch, list_kinds
@@ -233,7 +233,7 @@ def test_the_page_uses_public_names_only():
     assert len(files) == 6
     assert all(public(text) for text in files.values())
     assert all(public(source) for source in code if not source.startswith("%%"))
-    assert not public("from attentionology.analyses.explanation.contract import Column")
+    assert not public("from attentionology.analyses.explanation.contract.explanation_test import Column")
     commands = [line[0] for line in documentation.commands(GUIDE)]
     assert commands == ["analyze", "doctor", "analyze", "probe", "explain", "analyze"]
 

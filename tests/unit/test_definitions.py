@@ -14,9 +14,10 @@ from attentionology.analyses.alignment import decisions
 from attentionology.analyses.clusters import distances, geography
 from attentionology.analyses.clusters.options import ClustersOptions
 from attentionology.analyses.counting import exact_sums, outcomes, resampling
-from attentionology.analyses.explanation import interventions, measures, verdict
+from attentionology.analyses.explanation.attention import interventions, measures
+from attentionology.analyses.explanation.contract import verdict
+from attentionology.analyses.explanation.contract.options import ExplanationTestOptions
 from attentionology.analyses.explanation.methods import correlation, eraser
-from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.analyses.norms import frequency
 from attentionology.analyses.norms.options import NormsOptions
 from attentionology.analyses.shared.options import CountOptions

@@ -17,12 +17,18 @@ import pytest
 import torch
 
 from attentionology.analyses.explanation.analysis import ExplanationTests
-from attentionology.analyses.explanation.options import TextOptions
-from attentionology.analyses.explanation.record import _warnings as warnings_of_run
-from attentionology.analyses.explanation.record import notes, phrases
-from attentionology.analyses.explanation.run_options import ClassifierOptions, ExplainOptions, Loaded
-from attentionology.analyses.explanation.sources import Classifiers, load_saved
-from attentionology.analyses.explanation.texts import ExplainTexts, SkippedText, class_numbers, read_texts, words_of
+from attentionology.analyses.explanation.contract.options import TextOptions
+from attentionology.analyses.explanation.examination.options import ClassifierOptions, ExplainOptions, Loaded
+from attentionology.analyses.explanation.examination.record import _warnings as warnings_of_run
+from attentionology.analyses.explanation.examination.record import notes, phrases
+from attentionology.analyses.explanation.examination.sources import Classifiers, load_saved
+from attentionology.analyses.explanation.examination.texts import (
+    ExplainTexts,
+    SkippedText,
+    class_numbers,
+    read_texts,
+    words_of,
+)
 from attentionology.analyses.shared.input_options import OptionalModelOptions
 from attentionology.corpora_loaders import CorpusError, LabeledTexts, Sentence
 from attentionology.extractors import ModelError

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from attentionology.analyses.explanation.analysis import _curve
+from attentionology.analyses.explanation.contract.registry import registered_tests
+from attentionology.analyses.explanation.contract.summary import mean_curve
 from attentionology.analyses.explanation.methods.adversarial import adversarial_figure, farthest_by_weight
 from attentionology.analyses.explanation.methods.imitation import curve_figure
 from attentionology.analyses.explanation.methods.regularizers import regularizers_figure
-from attentionology.analyses.explanation.plots import training_figure
-from attentionology.analyses.explanation.registry import registered_tests
-from attentionology.analyses.explanation.together import curves_figure, shuffled_figure
+from attentionology.analyses.explanation.showing.plots import training_figure
+from attentionology.analyses.explanation.showing.together import curves_figure, shuffled_figure
 from attentionology.reports.drawing import BLACK, BLUE, GREEN, ORANGE
 from tests.unit.test_explain_reports import results as drawn
 
@@ -136,7 +136,7 @@ def test_each_point_of_the_curve_has_its_strength_and_close_ones_share_a_label(r
 def test_points_of_the_curve_are_means_over_the_texts_that_have_a_value():
     kinds = {"kind": ["seed"] * 3 + ["adversary"] * 3, "name": ["seed 1"] * 3 + ["λ = 0.1"] * 3}
     values = {"jsd": [0.1, 0.1, 0.7, np.nan, 0.2, 0.4], "tvd": [0.0, 0.3, 0.9, 0.5, 0.5, 0.8]}
-    found = _curve(pd.DataFrame({**kinds, "lambda": [np.nan] * 3 + [0.1] * 3, **values}))
+    found = mean_curve(pd.DataFrame({**kinds, "lambda": [np.nan] * 3 + [0.1] * 3, **values}))
     assert found[["kind", "name"]].to_numpy().tolist() == [["seed", "seed 1"], ["adversary", "λ = 0.1"]]
     np.testing.assert_allclose(found[["lambda", "jsd", "tvd"]], [[np.nan, 0.3, 0.4], [0.1, 0.3, 0.6]])
 

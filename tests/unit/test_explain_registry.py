@@ -15,11 +15,18 @@ from matplotlib.figure import Figure
 
 import attentionology
 from attentionology.analyses.contract import OptionGroup
-from attentionology.analyses.explanation import registry
-from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.contract import SHARE, Column, Drawing, ExplanationTest, Findings, Question
-from attentionology.analyses.explanation.options import ENTRY_POINTS, TESTS, ExplanationTestOptions
-from attentionology.analyses.explanation.registry import attending_to, check_tests, in_items, registered_tests
+from attentionology.analyses.explanation.attention.batch import Rows, TextBatch
+from attentionology.analyses.explanation.contract import registry
+from attentionology.analyses.explanation.contract.explanation_test import (
+    SHARE,
+    Column,
+    Drawing,
+    ExplanationTest,
+    Findings,
+    Question,
+)
+from attentionology.analyses.explanation.contract.options import ENTRY_POINTS, TESTS, ExplanationTestOptions
+from attentionology.analyses.explanation.contract.registry import attending_to, check_tests, in_items, registered_tests
 from attentionology.scripts.cli import main
 from attentionology.storage import plugins
 from attentionology.storage.plugins import RegistryError

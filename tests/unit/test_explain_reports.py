@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.explanation.interventions import ORDERS
+from attentionology.analyses.explanation.attention.interventions import ORDERS
+from attentionology.analyses.explanation.contract.results import ExplainResults, Highlight, HighlightedText
+from attentionology.analyses.explanation.contract.summary import OVERALL, Bootstrap, summarize
+from attentionology.analyses.explanation.contract.verdict import all_questions, verdicts
 from attentionology.analyses.explanation.methods.correlation import significant
 from attentionology.analyses.explanation.methods.erasure import flip_table
-from attentionology.analyses.explanation.results import ExplainResults, Highlight, HighlightedText
-from attentionology.analyses.explanation.section import explain_section, verdict_rows
-from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, summarize
-from attentionology.analyses.explanation.verdict import all_questions, verdicts
+from attentionology.analyses.explanation.showing.section import explain_section, verdict_rows
 from attentionology.engine.explain import Explanation
 from attentionology.reports.page import Section, write_report
 from tests.outlines import FIGURES as OUTLINES

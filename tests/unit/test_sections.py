@@ -74,7 +74,7 @@ OF_QUESTIONS = {
 def rendered(analysis: str, context: dict[str, Any], templates: Sequence[str | Path] | None = None) -> tuple[str, str]:
     """Return the HTML of a section, and its text, both with single spaces."""
     given = {"suffix": "", "shown": Names(), "svgs": Figures(), "notes": ["First.", "Second."], **context}
-    paths = (OF_QUESTIONS.get(analysis) or [ROOM / analysis / "section.html.j2"]) if templates is None else templates
+    paths = templates or OF_QUESTIONS.get(analysis) or list((ROOM / analysis).rglob("section.html.j2"))
     sources = [Path(path).read_text(encoding="utf-8") for path in paths]
     page = "\n".join(template_environment().from_string(source).render(given) for source in sources)
     return " ".join(page.split()), plain(page)
@@ -313,7 +313,8 @@ def test_everything_is_shown_in_its_place(analysis):
 
 
 def test_all_sections_with_a_template_are_tried():
-    assert {path.parent.name for path in ROOM.glob("*/section.html.j2")} | {*OF_QUESTIONS} == set(SHOWN)
+    found = {path.relative_to(ROOM).parts[0] for path in ROOM.rglob("section.html.j2")}
+    assert found | {*OF_QUESTIONS} == set(SHOWN)
 
 
 @pytest.mark.parametrize(("analysis", "changes", "gone", "come"), CHANGED)

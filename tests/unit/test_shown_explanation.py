@@ -12,19 +12,19 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 
-from attentionology.analyses.explanation.columns import EXPLAIN_MODELS, SCHEMAS
-from attentionology.analyses.explanation.interventions import ORDERS
+from attentionology.analyses.explanation.attention.interventions import ORDERS
+from attentionology.analyses.explanation.contract.registry import column_of, registered_tests
+from attentionology.analyses.explanation.contract.summary import OVERALL
+from attentionology.analyses.explanation.contract.verdict import all_questions
 from attentionology.analyses.explanation.methods.correlation import tau_figure
 from attentionology.analyses.explanation.methods.erasure import single_figure
 from attentionology.analyses.explanation.methods.imitation import curve_figure
 from attentionology.analyses.explanation.methods.regularizers import regularizers_figure
 from attentionology.analyses.explanation.methods.removal import removal_figure
-from attentionology.analyses.explanation.plots import by_class, has_values, mean_of, training_figure, violins
-from attentionology.analyses.explanation.registry import column_of, registered_tests
-from attentionology.analyses.explanation.section import explain_section, explain_table, verdict_table
-from attentionology.analyses.explanation.summary import OVERALL
-from attentionology.analyses.explanation.together import words_figure
-from attentionology.analyses.explanation.verdict import all_questions
+from attentionology.analyses.explanation.showing.columns import EXPLAIN_MODELS, SCHEMAS
+from attentionology.analyses.explanation.showing.plots import by_class, has_values, mean_of, training_figure, violins
+from attentionology.analyses.explanation.showing.section import explain_section, explain_table, verdict_table
+from attentionology.analyses.explanation.showing.together import words_figure
 from attentionology.reports.drawing import GREEN, ORANGE
 from attentionology.reports.format import rows_of
 from attentionology.reports.table import ShownTable

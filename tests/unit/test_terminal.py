@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from attentionology.analyses.alignment.decisions import symmetrized
-from attentionology.analyses.explanation.options import ExplanationTestOptions
+from attentionology.analyses.explanation.contract.options import ExplanationTestOptions
 from attentionology.analyses.shared.record import closing_lines
 from attentionology.engine.run import Run
 from attentionology.extractors import get_kind

@@ -12,7 +12,12 @@ from matplotlib.colors import to_hex
 
 from attentionology import explain
 from attentionology.analyses import ClassifierOptions, ClassifierTrainingOptions, ExplanationTestOptions
-from attentionology.analyses.explanation.together import curves_figure, figures_together, shuffled_figure, words_figure
+from attentionology.analyses.explanation.showing.together import (
+    curves_figure,
+    figures_together,
+    shuffled_figure,
+    words_figure,
+)
 from attentionology.engine.compare import compare_folders
 
 pytestmark = pytest.mark.slow

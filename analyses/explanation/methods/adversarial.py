@@ -16,15 +16,15 @@ from torch import Tensor
 from ....extractors.replaceable.attention_model import AttentionModel, LinearAttentionModel
 from ....reports.drawing import BLACK, BLUE, GREY, ORANGE, TEXT, finish, panel, styled
 from ....reports.format import number
-from ..batch import Rows, TextBatch, single_words_out
-from ..contract import NATS, SHARE, TVD, Column, Drawing, ExplanationTest, Findings, Question
-from ..exact_adversary import EPSILON, exact_jsd, exactly_normalized, solvable
-from ..measures import LN2, jsd, tvd
-from ..options import ExplanationTestOptions
-from ..plots import has_values, max_attention_figure
-from ..readings import curve_points
-from ..results import ExplainResults
-from ..two_words import EVALUATIONS, TOLERANCE, decoders, farthest_on_two_words, farthest_tried, has_decoder
+from ..attention.batch import Rows, TextBatch, single_words_out
+from ..attention.exact_adversary import EPSILON, exact_jsd, exactly_normalized, solvable
+from ..attention.measures import LN2, jsd, tvd
+from ..attention.readings import curve_points
+from ..attention.two_words import EVALUATIONS, TOLERANCE, decoders, farthest_on_two_words, farthest_tried, has_decoder
+from ..contract.explanation_test import NATS, SHARE, TVD, Column, Drawing, ExplanationTest, Findings, Question
+from ..contract.options import ExplanationTestOptions
+from ..contract.results import ExplainResults
+from ..showing.plots import has_values, max_attention_figure
 
 _HINGE = 0.01  # the published loss punishes larger changes of the output, whatever ε is
 _PENALTY = 500.0
@@ -34,8 +34,8 @@ _EQUAL = 1e-6  # divergences that differ by less are equal, because attention is
 
 def exact(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
     """Compute how far from the original attention can be without changing the output by more than ``epsilon``."""
-    # The module `attentionology.analyses.explanation.exact_adversary` explains why it can be computed. The ceiling,
-    # with all weight on one word, is below ln 2 if every weight of the original is above 0. The model must be
+    # The module `attentionology.analyses.explanation.attention.exact_adversary` explains why it can be computed. The
+    # ceiling, with all weight on one word, is below ln 2 if every weight of the original is above 0. The model must be
     # `solvable`: it has two classes, whose logits are linear in one row of attention.
     model = batch.model
     assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller has checked that it is solvable
@@ -89,7 +89,8 @@ def by_gradient(batch: TextBatch, *, epsilon: float = EPSILON, attempts: int = 5
 def farthest(batch: TextBatch, searched: Rows, *, epsilon: float = EPSILON) -> Rows:
     """Compute the farthest attention that was found, by the search by gradient or on two words, and the ceiling."""
     # Nothing is farther than the ceiling, so what reaches it is exact. For attention on two words, see the module
-    # `attentionology.analyses.explanation.two_words`. ``searched`` is what `by_gradient` returned, if it was called.
+    # `attentionology.analyses.explanation.attention.two_words`. ``searched`` is what `by_gradient` returned, if it was
+    # called.
     columns: Rows = {}
     if has_decoder(batch.model):
         found = [farthest_on_two_words(decoder, alpha, epsilon) for decoder, alpha in decoders(batch)]

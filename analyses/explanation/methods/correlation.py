@@ -16,11 +16,11 @@ from torch import Tensor
 from ....extractors.replaceable.attention_model import AttentionModel, Words, drop, probabilities
 from ....reports.drawing import BLACK, COLUMN, GREY, TEXT, finish, panels, styled
 from ....reports.shapes import intervals
-from ..batch import Rows, TextBatch, Values, read
-from ..contract import SHARE, TAU, Column, Drawing, ExplanationTest, Findings, Question
-from ..measures import GRADIENTS, LEFT_OUT, WEIGHTS, levels, tvd
-from ..plots import by_class, has_values, mean_of
-from ..results import ExplainResults
+from ..attention.batch import Rows, TextBatch, Values, read
+from ..attention.measures import GRADIENTS, LEFT_OUT, WEIGHTS, levels, tvd
+from ..contract.explanation_test import SHARE, TAU, Column, Drawing, ExplanationTest, Findings, Question
+from ..contract.results import ExplainResults
+from ..showing.plots import by_class, has_values, mean_of
 
 SIGNIFICANT = 0.05
 """The largest two-sided p value with which a τ counts as significant."""
@@ -38,7 +38,7 @@ def correlation(batch: TextBatch) -> Rows:
 
     Each text is read alone here. The last digits of its scores depend on the other texts of a batch, and a τ can depend
     on last digits, so a text would otherwise have different τ in different batches. Scores that differ only by noise
-    are ties, see ``attentionology.analyses.explanation.measures``.
+    are ties, see ``attentionology.analyses.explanation.attention.measures``.
 
     Args:
         batch: the texts.

@@ -11,10 +11,10 @@ import numpy as np
 
 from ....extractors import TransformerAttention
 from ....extractors.replaceable.attention_model import AttentionModel, Words, probabilities, replaced
-from ..batch import Rows, TextBatch
-from ..contract import PROBABILITY, Column, ExplanationTest, Question
-from ..interventions import DRAWS, ORDERS, orderings, ranks
-from ..options import ExplanationTestOptions
+from ..attention.batch import Rows, TextBatch
+from ..attention.interventions import DRAWS, ORDERS, orderings, ranks
+from ..contract.explanation_test import PROBABILITY, Column, ExplanationTest, Question
+from ..contract.options import ExplanationTestOptions
 
 RANKINGS = ("attention", "gradient", "attention_gradient", "random")
 

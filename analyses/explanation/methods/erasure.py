@@ -17,14 +17,14 @@ from ....reports.drawing import BLUE, GREY, SKY, TEXT, finish, panel, styled
 from ....reports.format import percent, rows_of
 from ....reports.shapes import intervals, name_rows
 from ....reports.table import ShownTable
-from ..batch import Rows, TextBatch
-from ..contract import NATS, SHARE, Column, Drawing, ExplanationTest, Findings, Question
-from ..interventions import ORDERS, answers_without, columns, importance, ranks
-from ..measures import jsd
-from ..plots import MAX_CLASSES, clipped, has_values
-from ..registry import in_items
-from ..results import ExplainResults
-from ..summary import OVERALL
+from ..attention.batch import Rows, TextBatch
+from ..attention.interventions import ORDERS, answers_without, columns, importance, ranks
+from ..attention.measures import jsd
+from ..contract.explanation_test import NATS, SHARE, Column, Drawing, ExplanationTest, Findings, Question
+from ..contract.registry import in_items
+from ..contract.results import ExplainResults
+from ..contract.summary import OVERALL
+from ..showing.plots import MAX_CLASSES, clipped, has_values
 
 BEST = {name: ORDERS[name] for name in ("attention", "gradient", "attention_gradient")}
 """The measures by which a word can be the best: their names in columns, and their names for readers."""

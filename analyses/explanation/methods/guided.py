@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import partial
 
 from ....extractors import Attend, probabilities
-from ..contract import SHARE, Column, ExplanationTest, Findings, Question
-from ..readings import Given, reading, uniform_rows
-from ..sources import Classifiers, words_only
-from ..tested import Tested
-from ..texts import words_of
+from ..attention.readings import Given, reading, uniform_rows
+from ..contract.explanation_test import SHARE, Column, ExplanationTest, Findings, Question
+from ..examination.sources import Classifiers, words_only
+from ..examination.tested import Tested
+from ..examination.texts import words_of
 
 
 def guided(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:

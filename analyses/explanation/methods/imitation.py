@@ -8,24 +8,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....probes.classifiers import LAMBDAS, Imitation
 from ....probes.classifiers.trainings import ClassifierTraining
 from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, TEXT, finish, panel, styled
-from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
-from ..plots import max_attention_figure
-from ..readings import ModelReading, chance, curve_points, divergences, reading
-from ..results import ExplainResults
-from ..tested import Tested
-from ..texts import words_of
-
-MOST_JSD = 0.72
-"""The end of the axis of the JSD, which is log 2 nats at most."""
+from ..attention.readings import ModelReading, chance, curve_points, divergences, reading
+from ..contract.explanation_test import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
+from ..contract.results import ExplainResults
+from ..examination.tested import Tested
+from ..examination.texts import words_of
+from ..showing.plots import MOST_JSD, draw_adversaries, max_attention_figure
 
 _HOLLOW: dict[str, Any] = {"s": 24, "marker": "s", "facecolor": "white", "edgecolor": GREEN}
-_APART_X, _APART_Y = 0.085, 0.1  # shares of the axes; dots that are closer share a label
 
 
 def imitation(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
@@ -119,31 +114,6 @@ def curve_figure(results: ExplainResults, title: str) -> Figure | None:
     axes.set_ylabel("change of the output\n(mean TVD)")
     finish(figure, axes, title)
     return figure
-
-
-def draw_adversaries(axes: Axes, rows: pd.DataFrame, color: str, label: str, top: float) -> None:
-    """Draw the curve of trained adversaries, with λ at its points, into axes that end at `MOST_JSD` and ``top``."""
-    axes.plot(rows["jsd"], rows["tvd"], color=color, marker="o", markersize=4, label=label)
-    for strengths, x, y in _lambda_labels(rows, MOST_JSD, top):
-        side = "left" if x < 0.06 else "center"  # not across the axis
-        axes.annotate(strengths, (x, y), (0, 7), textcoords="offset points", ha=side, fontsize=7, color="#666666")
-
-
-def _lambda_labels(rows: pd.DataFrame, width: float, height: float) -> list[tuple[str, float, float]]:
-    """Return a label with its x and y for each dot, or for several dots in a row that lie close together."""
-    runs: list[list[Any]] = []  # of dots that are close to the first one of their run
-    for dot in rows.rename(columns={"lambda": "strength"}).itertuples():
-        first = runs[-1][0] if runs else None
-        if first and abs(dot.jsd - first.jsd) < _APART_X * width and abs(dot.tvd - first.tvd) < _APART_Y * height:
-            runs[-1].append(dot)
-        else:
-            runs.append([dot])
-    labels = []
-    for run in runs:
-        first, last = run[0], run[-1]
-        strengths = dict.fromkeys(f"{dot.strength:g}" for dot in (first, last))  # a single one if they are equal
-        labels.append((" to ".join(strengths), (first.jsd + last.jsd) / 2, max(dot.tvd for dot in run)))
-    return labels
 
 
 TEST = ExplanationTest(

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ..batch import Rows, TextBatch, single_words_out
-from ..contract import NATS, SHARE, TVD, Column, Drawing, ExplanationTest, Question
-from ..interventions import answers
-from ..measures import jsd, tvd
-from ..plots import max_attention_figure
+from ..attention.batch import Rows, TextBatch, single_words_out
+from ..attention.interventions import answers
+from ..attention.measures import jsd, tvd
+from ..contract.explanation_test import NATS, SHARE, TVD, Column, Drawing, ExplanationTest, Question
+from ..showing.plots import max_attention_figure
 
 
 def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:

@@ -19,15 +19,15 @@ from ....reports.drawing import BLACK, BLUE, COLUMN, TEXT, finish, panels, style
 from ....reports.format import rows_of
 from ....reports.shapes import name_rows
 from ....reports.table import ShownTable
-from ..columns import shown_bounds, shown_value
-from ..contract import Drawing, ExplanationTest, Findings
-from ..options import REGULARIZERS
-from ..plots import clipped, has_values
-from ..registry import column_of, owner_of, registered_tests, with_unit
-from ..results import ExplainResults
-from ..sources import Classifiers, words_only
-from ..summary import OVERALL, Bootstrap, summarize
-from ..tested import Tested
+from ..contract.explanation_test import Drawing, ExplanationTest, Findings
+from ..contract.options import REGULARIZERS
+from ..contract.registry import column_of, owner_of, registered_tests, with_unit
+from ..contract.results import ExplainResults
+from ..contract.summary import OVERALL, Bootstrap, summarize
+from ..examination.sources import Classifiers, words_only
+from ..examination.tested import Tested
+from ..showing.columns import shown_bounds, shown_value
+from ..showing.plots import clipped, has_values
 
 _READS = (
     *("conicity", "tau_gradient", "tau_loo", "permutation_tvd", "permutation_flip", "exact_jsd", "two_word_jsd"),

@@ -13,12 +13,12 @@ from torch import Tensor
 from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, SKY, TEXT, finish, panel, styled
 from ....reports.shapes import direct_labels
 from ....storage.writing import amount
-from ..batch import Rows, TextBatch
-from ..contract import SHARE, TVD, Column, Drawing, ExplanationTest, Question
-from ..interventions import DRAWS, ORDERS, answers_without, columns, orderings, ranks
-from ..measures import tvd
-from ..plots import has_values
-from ..results import ExplainResults
+from ..attention.batch import Rows, TextBatch
+from ..attention.interventions import DRAWS, ORDERS, answers_without, columns, orderings, ranks
+from ..attention.measures import tvd
+from ..contract.explanation_test import SHARE, TVD, Column, Drawing, ExplanationTest, Question
+from ..contract.results import ExplainResults
+from ..showing.plots import has_values
 
 _COLUMNS = {
     "removal_never": Column("decision is the same without any weights", SHARE),

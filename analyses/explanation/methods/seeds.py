@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ....extractors.replaceable.attention_model import Words
-from ..batch import Rows
-from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
-from ..plots import max_attention_figure
-from ..readings import ModelReading, chance, curve_points, divergences, reading
-from ..tested import Tested
+from ..attention.batch import Rows
+from ..attention.readings import ModelReading, chance, curve_points, divergences, reading
+from ..contract.explanation_test import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
+from ..examination.tested import Tested
+from ..showing.plots import max_attention_figure
 
 
 def seed_variance(

@@ -11,9 +11,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ....extractors.replaceable.attention_model import probabilities, replaced
-from ..batch import Rows, TextBatch
-from ..contract import PROBABILITY, SHARE, Column, ExplanationTest, Question
-from ..interventions import answers, columns, ranks
+from ..attention.batch import Rows, TextBatch
+from ..attention.interventions import answers, columns, ranks
+from ..contract.explanation_test import PROBABILITY, SHARE, Column, ExplanationTest, Question
 
 _COLUMNS = {
     f"{prefix}{name}": column

@@ -9,8 +9,8 @@ from ....extractors.replaceable.attention_model import state_of
 from ....extractors.replaceable.continuation import TransformerState
 from ....probes.classifiers import cosine_to_mean
 from ....probes.classifiers.states import WordStates
-from ..batch import Rows, TextBatch
-from ..contract import SHARE, Column, ExplanationTest
+from ..attention.batch import Rows, TextBatch
+from ..contract.explanation_test import SHARE, Column, ExplanationTest
 
 
 def conicity(batch: TextBatch) -> Rows:

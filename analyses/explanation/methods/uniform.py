@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ....extractors import probabilities
-from ..batch import Rows, TextBatch, single_words_out
-from ..contract import NATS, SHARE, TVD, Column, ExplanationTest, Findings, Question
-from ..interventions import answers
-from ..measures import jsd, tvd
-from ..readings import uniform_rows
-from ..tested import Tested
+from ..attention.batch import Rows, TextBatch, single_words_out
+from ..attention.interventions import answers
+from ..attention.measures import jsd, tvd
+from ..attention.readings import uniform_rows
+from ..contract.explanation_test import NATS, SHARE, TVD, Column, ExplanationTest, Findings, Question
+from ..examination.tested import Tested
 
 
 def uniform_attention(batch: TextBatch) -> Rows:

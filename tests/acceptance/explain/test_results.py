@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.explanation.options import TESTS
+from attentionology.analyses.explanation.contract.options import TESTS
 from attentionology.probes.classifiers import train
 from tests.acceptance.explain.explaining import (
     ALL,
@@ -93,7 +93,7 @@ class TestResults:
     def test_no_verdict_depends_on_the_other_tests(self, done, files, tmp_path, monkeypatch):
         """Nor on the order in which they are given."""
         # Figures take most of the time.
-        monkeypatch.setattr("attentionology.analyses.explanation.section.explain_figures", lambda *_: {})
+        monkeypatch.setattr("attentionology.analyses.explanation.showing.section.explain_figures", lambda *_: {})
         everywhere = table(done / "run", "verdicts")
         judged = [name for name in TESTS if name != "regularizers"]
         rng = np.random.default_rng(0)
@@ -146,7 +146,7 @@ class TestTheSameAgain:
 
         for name, broken in (
             ("attentionology.probes.classifiers.trainings.train", stops),
-            ("attentionology.analyses.explanation.tested.examine", stops_examining),
+            ("attentionology.analyses.explanation.examination.tested.examine", stops_examining),
         ):
             with monkeypatch.context() as patched:
                 patched.setattr(name, broken)

@@ -10,7 +10,7 @@ import pytest
 
 from attentionology import compare, load_run, merge_runs, report_run
 from attentionology.analyses.counting.resampling import poisson_weights
-from attentionology.analyses.explanation.registry import column_of
+from attentionology.analyses.explanation.contract.registry import column_of
 from attentionology.analyses.shared.merged_facts import MergeError
 from attentionology.engine.compare import compare_folders
 from attentionology.scripts.cli import main

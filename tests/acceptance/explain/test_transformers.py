@@ -8,7 +8,7 @@ import pytest
 import torch
 import transformers
 
-from attentionology.analyses.explanation.batch import examine
+from attentionology.analyses.explanation.attention.batch import examine
 from attentionology.extractors import TransformerAttention, load_classifier
 from tests import tiny
 from tests.acceptance.explain.explaining import record, run, said, table

@@ -48,8 +48,10 @@ def test_runs_of_0_3_are_merged_like_those_of_today():
     together = merged_facts(one, two)
     accounts = list(together["best_heads"].values())
     assert [account["scored"] for account in accounts] == [6, 5]
-    assert BestHeads().join(accounts)["scored"] == 11
-    assert BestHeads().join(accounts)["anaphors"] == 12
+    added = BestHeads().join(accounts)
+    assert added is not None
+    assert added["scored"] == 11
+    assert added["anaphors"] == 12
     assert len(together["examples"]) == 2
     assert len(two["ensembles"]) == 2
     assert Ensembles().join(list(two["ensembles"].values())) is None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ..shared.previews import results_html, results_line
+from ...shared.previews import results_html, results_line
 
 
 @dataclass(frozen=True)

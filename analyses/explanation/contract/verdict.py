@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from .contract import Question
-from .exact_adversary import EPSILON
+from ..attention.exact_adversary import EPSILON
+from .explanation_test import Question
 from .registry import in_order_of_report
 from .summary import Bootstrap
 

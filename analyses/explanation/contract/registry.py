@@ -12,9 +12,9 @@ from importlib.metadata import EntryPoint
 
 import pandas as pd
 
-from ...storage.plugins import RegistryError, loaded, located, source_of
-from .batch import Rows
-from .contract import SHARE, TVD, Column, ExplanationTest
+from ....storage.plugins import RegistryError, loaded, located, source_of
+from ..attention.batch import Rows
+from .explanation_test import SHARE, TVD, Column, ExplanationTest
 from .options import PLUGINS, TESTS, ExplanationTestOptions
 
 _DESCRIPTION = "states"  # it runs whatever tests are chosen
@@ -102,7 +102,7 @@ def _tests() -> dict[str, ExplanationTest]:
     """Load the tests of `registered_tests`, which speak of words."""
     names = (*TESTS, _DESCRIPTION)
     built_in: list[ExplanationTest] = [
-        located(f"{__package__}.methods.{name.replace('-', '_')}:TEST") for name in names
+        located(f"{__package__.rpartition('.')[0]}.methods.{name.replace('-', '_')}:TEST") for name in names
     ]
     tests = [*built_in[:-1], *map(_added, PLUGINS.added().values()), built_in[-1]]  # the description comes last
     check_tests(tests)

@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from ...extractors.replaceable.attention_model import AttentionModel, TextState, Words
+from ....extractors.replaceable.attention_model import AttentionModel, TextState, Words
 
 Values = npt.NDArray[np.float64]
 """One number per text, or per word of a text."""

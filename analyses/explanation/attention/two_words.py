@@ -1,9 +1,10 @@
 """The farthest attention on one or two words that gives the same output, with a proof that none on two is farther.
 
 Jain & Wallace (2019, §4.2.2) ask how far attention can move without moving the output by more than ε in TVD. In
-`attentionology.analyses.explanation.exact_adversary`, the output is a function of one number, and what is allowed is a
-polytope. With a tanh between the attention and the logits (in classifiers that read a query), or with three or more
-classes, its border is curved. On two words, i with the weight w and j with 1 − w, three facts still bound the answer:
+`attentionology.analyses.explanation.attention.exact_adversary`, the output is a function of one number, and what is
+allowed is a polytope. With a tanh between the attention and the logits (in classifiers that read a query), or with
+three or more classes, its border is curved. On two words, i with the weight w and j with 1 − w, three facts still bound
+the answer:
 
 * The hidden units before the tanh are affine in w: u(w) = u_j + w d, with d = u_i − u_j and u_t the units when all
   attention is on word t.
@@ -38,7 +39,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from scipy.special import entr, softmax
 
-from ...extractors.replaceable.attention_model import LinearAttentionModel, TanhAttentionModel
+from ....extractors.replaceable.attention_model import LinearAttentionModel, TanhAttentionModel
 from .batch import TextBatch, Values
 from .exact_adversary import exactly_normalized
 from .interventions import answers

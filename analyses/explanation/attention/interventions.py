@@ -12,9 +12,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from ...extractors.kinds.registry import FLOAT32_NOISE
-from ...extractors.replaceable.attention_model import AttentionModel, Special
-from ...storage.nearest import check_choice
+from ....extractors.kinds.registry import FLOAT32_NOISE
+from ....extractors.replaceable.attention_model import AttentionModel, Special
+from ....storage.nearest import check_choice
 from .batch import Rows, TextBatch
 
 ORDERS = {
@@ -100,8 +100,9 @@ def orderings(batch: TextBatch, draws: int = DRAWS) -> dict[str, Tensor]:
 
 def ranks(scores: Float[Tensor, "batch k n"], mask: Bool[Tensor, "batch n"]) -> Int[Tensor, "batch k n"]:
     """Rank words: 0 for that with the highest score, the earlier of two equal words first, padding after all words."""
-    # Words whose scores only noise keeps apart are equal, as in `attentionology.analyses.explanation.measures.levels`:
-    # otherwise another batch, which changes last digits, would change which of them comes first.
+    # Words whose scores only noise keeps apart are equal, as in `levels` of the module
+    # `attentionology.analyses.explanation.attention.measures`: otherwise another batch, which changes last digits,
+    # would change which of them comes first.
     n = scores.shape[-1]
     ordered, order = scores.double().masked_fill(~mask[:, None], -torch.inf).sort(dim=-1, descending=True, stable=True)
     magnitude = torch.where(ordered.isfinite(), ordered.abs(), 0.0)

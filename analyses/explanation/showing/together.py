@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, PURPLE, SKY, TEXT, finish, panel, panels, styled
-from .methods.imitation import MOST_JSD, draw_adversaries
-from .plots import clipped, has_values, violins
-from .registry import attending_to, in_items
-from .results import ExplainResults, HighlightedText
+from ....reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, PURPLE, SKY, TEXT, finish, panel, panels, styled
+from ..contract.registry import attending_to, in_items
+from ..contract.results import ExplainResults, HighlightedText
+from .plots import MOST_JSD, clipped, draw_adversaries, has_values, violins
 
 _COLORS = (ORANGE, GREEN, BLUE, PURPLE, SKY)
 

@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
-from ...corpora_loaders import CorpusError, load_vectors
-from ...extractors import AttentionModel, ModelError, TransformerAttention, load_classifier
-from ...extractors.model.files import LoadedFiles
-from ...extractors.model.loading import find_model, load_tokenizer
-from ...extractors.threads import one_thread
-from ...probes.classifiers import (
+from ....corpora_loaders import CorpusError, load_vectors
+from ....extractors import AttentionModel, ModelError, TransformerAttention, load_classifier
+from ....extractors.model.files import LoadedFiles
+from ....extractors.model.loading import find_model, load_tokenizer
+from ....extractors.threads import one_thread
+from ....probes.classifiers import (
     FINE_TUNING,
     IMITATION,
     PUBLISHED,
@@ -27,11 +27,11 @@ from ...probes.classifiers import (
     QueryClassifier,
     Vocabulary,
 )
-from ...storage.sealed import DamagedError
-from ..contract import OptionError
-from ..shared.builtin import DEMO, DEMO_NAME, check_demo, model_location
-from .options import ExplanationTestOptions
-from .run_options import ExplainOptions
+from ....storage.sealed import DamagedError
+from ...contract import OptionError
+from ...shared.builtin import DEMO, DEMO_NAME, check_demo, model_location
+from ..contract.options import ExplanationTestOptions
+from .options import ExplainOptions
 from .texts import ExplainTexts, words_of
 
 

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from ...extractors.kinds.registry import FLOAT32_NOISE
+from ....extractors.kinds.registry import FLOAT32_NOISE
 from .batch import Values
 
 LN2 = 0.6931471805599453

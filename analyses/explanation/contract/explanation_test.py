@@ -4,6 +4,12 @@ An explanation test asks one question about the attention of a text classifier, 
 as an explanation of what the classifier decides. A test is one row: what its numbers are called, which questions they
 decide against which floor, its figure and its part of the page, and the functions that compute all this. Tables, page,
 terminal and verdicts read the registered tests and name none of them.
+
+The row is no `attentionology.analyses.questions.Question`, although both are one row in one file. A question of an
+analysis requests counts of maps, has an answer of its own, and shows it in tables of its own. A test requests nothing:
+it examines batches of texts, may train other models, and adds columns to tables that all tests share, one of texts, one
+of means and one of verdicts, so that tests can borrow columns from each other and are compared with the same bootstrap.
+Other packages also give tests as entry points, as plain values without a base class.
 """
 
 from __future__ import annotations
@@ -12,14 +18,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...storage.plugins import RegistryError
+from ....storage.plugins import RegistryError
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from ...extractors import AttentionModel
-    from .batch import Rows, TextBatch
+    from ....extractors import AttentionModel
+    from ..attention.batch import Rows, TextBatch
     from .options import ExplanationTestOptions
     from .results import ExplainResults
     from .summary import Bootstrap
@@ -144,9 +150,9 @@ class ExplanationTest:
         impossible: returns why the test cannot be run with a model and options; None if it can. This is asked before
             any training.
         examine: computes the columns that need no other model, with one value per text of a batch; NaN for no value.
-        compare: compares the tested model, given as `attentionology.analyses.explanation.tested.Tested`, with other
-            models on the same texts. It is called only if models are trained, with the findings of the tests in
-            ``after`` that have run, by name.
+        compare: compares the tested model with other models on the same texts. It is called only if models are
+            trained, with an object of `attentionology.analyses.explanation.examination.tested.Tested`, and the findings
+            of the tests in ``after`` that have run, by name.
         conclude: computes what follows from the per-text table when it has all columns of ``examine``.
         summarize: makes the ``tables`` of `Findings.measured`, given the names of the classes and the bootstrap over
             the tested texts.

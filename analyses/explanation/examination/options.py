@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from ...corpora_loaders.errors import CorpusError
-from ...reports.help.options import flag
-from ..contract import OptionError, OptionGroup
-from ..option_groups import check_bounds
-from ..shared.input_options import OptionalModelOptions
-from ..shared.numbers import Number, OptionalNumber, OptionalPositive, Seed
-from ..shared.part_options import ShareOptions
-from .options import ExplanationTestOptions, TextOptions, changed
+from ....corpora_loaders.errors import CorpusError
+from ....reports.help.options import flag
+from ...contract import OptionError, OptionGroup
+from ...option_groups import check_bounds
+from ...shared.input_options import OptionalModelOptions
+from ...shared.numbers import Number, OptionalNumber, OptionalPositive, Seed
+from ...shared.part_options import ShareOptions
+from ..contract.options import ExplanationTestOptions, TextOptions, changed
 
 if TYPE_CHECKING:
-    from ...corpora_loaders import LabeledTexts
-    from ...extractors import AttentionModel
+    from ....corpora_loaders import LabeledTexts
+    from ....extractors import AttentionModel
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class TransformerOptions(OptionGroup):
         Raises:
             OptionError: the heads are not numbers from 1, or one is named twice.
         """
-        from ...corpora_loaders.lines import WHOLE_NUMBER
+        from ....corpora_loaders.lines import WHOLE_NUMBER
 
         names = [name for part in self.heads for name in part.split(",") if name]
         if names == ["all"]:
@@ -205,7 +205,7 @@ class ExplainOptions:
 
     def check_files(self) -> None:
         """Raise `CorpusError` where a file does not exist."""
-        from ...corpora_loaders.lines import archive_of
+        from ....corpora_loaders.lines import archive_of
 
         files = self.texts.files() + ([self.classifier.vectors] if self.classifier.vectors else [])
         files += [Path(self.model.model or "")] if self.is_saved else []

@@ -11,16 +11,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...extractors import Attend, AttentionModel, Words
-from ...probes.classifiers import CrossEntropy, Trainable
-from ...probes.classifiers.trainings import ClassifierTraining, Trainings
-from ...reports.progress import Stages, progress_bar
-from .batch import Values, examine
-from .contract import ExplanationTest
-from .options import ExplanationTestOptions
+from ....extractors import Attend, AttentionModel, Words
+from ....probes.classifiers import CrossEntropy, Trainable
+from ....probes.classifiers.trainings import ClassifierTraining, Trainings
+from ....reports.progress import Stages, progress_bar
+from ..attention.batch import Values, examine
+from ..attention.readings import ModelReading, reading
+from ..contract.explanation_test import ExplanationTest
+from ..contract.options import ExplanationTestOptions
+from .options import ExplainOptions
 from .parts import TextExamination, examined_parts
-from .readings import ModelReading, reading
-from .run_options import ExplainOptions
 from .sources import ModelSource
 from .texts import ExplainTexts, class_numbers, digest, words_of
 

@@ -14,18 +14,26 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from rich.console import Group, RenderableType
 
-from ...reports.columns import Row, TableColumn
-from ...reports.format import number, percent, rows_of
-from ...reports.page import Section
-from ...reports.table import ShownTable, as_line
-from ...reports.tables import records
-from ...storage.writing import is_right_to_left, joined_words, running_text
+from ....reports.columns import Row, TableColumn
+from ....reports.format import number, percent, rows_of
+from ....reports.page import Section
+from ....reports.table import ShownTable, as_line
+from ....reports.tables import records
+from ....storage.writing import is_right_to_left, joined_words, running_text
+from ..contract.explanation_test import SHARE, ExplanationTest
+from ..contract.registry import (
+    attending_to,
+    borrowed,
+    column_of,
+    in_items,
+    in_order_of_report,
+    registered_tests,
+    with_unit,
+)
+from ..contract.results import ExplainResults, HighlightedText
+from ..contract.summary import OVERALL
 from .columns import EXPLAIN_MODELS, EXPLAIN_VERDICTS, MEAN, shown_bounds, shown_value
-from .contract import SHARE, ExplanationTest
 from .plots import MAX_CLASSES, has_values, training_figure
-from .registry import attending_to, borrowed, column_of, in_items, in_order_of_report, registered_tests, with_unit
-from .results import ExplainResults, HighlightedText
-from .summary import OVERALL
 
 _PAGE = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 _PAGE.filters |= {"percent": percent, "number": number, "value": shown_value, "bounds": shown_bounds}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ...reports.columns import Row, Schema, TableColumn, bounds
-from ...reports.format import interval, number, percent
-from .contract import SHARE
+from ....reports.columns import Row, Schema, TableColumn, bounds
+from ....reports.format import interval, number, percent
+from ..contract.explanation_test import SHARE
 
 _MARKS = {"passes": "✓ passes", "fails": "✗ fails", "undecided": "? undecided"}
 

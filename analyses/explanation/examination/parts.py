@@ -18,20 +18,20 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from ...extractors import AttentionModel, TransformerAttention, Words
-from ...extractors.model.loaded_model import weights_sha256
-from ...extractors.replaceable.attention_model import query_of
-from ...reports.provenance import source_digest
-from ...storage.cache_log import CacheLog
-from ...storage.plugins import running
-from ...storage.tensors import read_tensors, write_tensors
-from ..contract import OptionError
-from ..shared.part_options import WHAT_IS_KEPT, ShareOptions
-from ..shared.processes import Processes, results_of_processes
-from .batch import Rows, TextBatch, examined_batch
-from .contract import ExplanationTest
-from .options import ExplanationTestOptions
-from .registry import registered_tests
+from ....extractors import AttentionModel, TransformerAttention, Words
+from ....extractors.model.loaded_model import weights_sha256
+from ....extractors.replaceable.attention_model import query_of
+from ....reports.provenance import source_digest
+from ....storage.cache_log import CacheLog
+from ....storage.plugins import running
+from ....storage.tensors import read_tensors, write_tensors
+from ...contract import OptionError
+from ...shared.part_options import WHAT_IS_KEPT, ShareOptions
+from ...shared.processes import Processes, results_of_processes
+from ..attention.batch import Rows, TextBatch, examined_batch
+from ..contract.explanation_test import ExplanationTest
+from ..contract.options import ExplanationTestOptions
+from ..contract.registry import registered_tests
 
 _FORMAT = 1
 _TEXTS = 100

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ...reports.drawing import (
+from ....reports.drawing import (
     BLACK,
     BLUE,
     GREEN,
@@ -27,9 +28,9 @@ from ...reports.drawing import (
     styled,
     ticks,
 )
-from .registry import in_items
-from .results import ExplainResults
-from .summary import OVERALL
+from ..contract.registry import in_items
+from ..contract.results import ExplainResults
+from ..contract.summary import OVERALL
 
 MAX_CLASSES = 6
 """The largest number of classes by which figures and tables on the page are split."""
@@ -42,7 +43,11 @@ _BIN_NAMES = ("0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1")
 FEW = 10
 """With fewer values, points are drawn instead of a distribution."""
 
+MOST_JSD = 0.72
+"""The end of the axis of the JSD, which is log 2 nats at most."""
+
 _LONGEST = 24
+_APART_X, _APART_Y = 0.085, 0.1  # shares of the axes; dots that are closer share a label
 
 
 def has_values(table: pd.DataFrame, column: str) -> bool:
@@ -119,6 +124,31 @@ def violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label:
     axes.set_ylabel(label)
     finish(figure, axes, title, [Patch(color=color, alpha=0.55, label=name) for name, color, _ in groups])
     return figure
+
+
+def draw_adversaries(axes: Axes, rows: pd.DataFrame, color: str, label: str, top: float) -> None:
+    """Draw the curve of trained adversaries, with λ at its points, into axes that end at `MOST_JSD` and ``top``."""
+    axes.plot(rows["jsd"], rows["tvd"], color=color, marker="o", markersize=4, label=label)
+    for strengths, x, y in _lambda_labels(rows, MOST_JSD, top):
+        side = "left" if x < 0.06 else "center"  # not across the axis
+        axes.annotate(strengths, (x, y), (0, 7), textcoords="offset points", ha=side, fontsize=7, color="#666666")
+
+
+def _lambda_labels(rows: pd.DataFrame, width: float, height: float) -> list[tuple[str, float, float]]:
+    """Return a label with its x and y for each dot, or for several dots in a row that lie close together."""
+    runs: list[list[Any]] = []  # of dots that are close to the first one of their run
+    for dot in rows.rename(columns={"lambda": "strength"}).itertuples():
+        first = runs[-1][0] if runs else None
+        if first and abs(dot.jsd - first.jsd) < _APART_X * width and abs(dot.tvd - first.tvd) < _APART_Y * height:
+            runs[-1].append(dot)
+        else:
+            runs.append([dot])
+    labels = []
+    for run in runs:
+        first, last = run[0], run[-1]
+        strengths = dict.fromkeys(f"{dot.strength:g}" for dot in (first, last))  # a single one if they are equal
+        labels.append((" to ".join(strengths), (first.jsd + last.jsd) / 2, max(dot.tvd for dot in run)))
+    return labels
 
 
 @styled

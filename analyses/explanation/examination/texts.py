@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...corpora_loaders import CorpusError, LabeledTexts, load_labeled
-from ...extractors import AttentionModel, TransformerAttention, Words, WordsWithQuery
-from ...extractors.replaceable.attention_model import query_of
-from ...probes.classifiers import AttentionClassifier
-from ..counting.resampling import sentence_keys
-from .run_options import ExplainOptions, Loaded
+from ....corpora_loaders import CorpusError, LabeledTexts, load_labeled
+from ....extractors import AttentionModel, TransformerAttention, Words, WordsWithQuery
+from ....extractors.replaceable.attention_model import query_of
+from ....probes.classifiers import AttentionClassifier
+from ...counting.resampling import sentence_keys
+from .options import ExplainOptions, Loaded
 
 TESTED_SHARE, DEV_SHARE = 0.2, 0.1
 _READ = {"words": "texts without queries", "queries": "texts with queries", "sentences": "documents of sentences"}

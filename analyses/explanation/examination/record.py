@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
-from ...extractors import AttentionModel, TransformerAttention
-from ...extractors.model.files import LoadedFiles
-from ...extractors.model.loaded_model import weights_sha256
-from ...probes.classifiers import AttentionClassifier
-from ...storage.plugins import extensions
-from ...storage.writing import amount
-from ..shared.record import describe_command, describe_corpus, describe_files
+from ....extractors import AttentionModel, TransformerAttention
+from ....extractors.model.files import LoadedFiles
+from ....extractors.model.loaded_model import weights_sha256
+from ....probes.classifiers import AttentionClassifier
+from ....storage.plugins import extensions
+from ....storage.writing import amount
+from ...shared.record import describe_command, describe_corpus, describe_files
 from .tested import Tested
 
 _NAMES = {"train": "training texts", "dev": "dev texts", "test": "tested texts"}

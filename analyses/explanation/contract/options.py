@@ -9,12 +9,12 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from ...reports.help.options import flag
-from ...storage.nearest import unknown
-from ...storage.plugins import GROUPS, Plugins
-from ..contract import OptionError, OptionGroup
-from ..option_groups import Bounds
-from ..shared.numbers import Count, Number, OptionalNumber
+from ....reports.help.options import flag
+from ....storage.nearest import unknown
+from ....storage.plugins import GROUPS, Plugins
+from ...contract import OptionError, OptionGroup
+from ...option_groups import Bounds
+from ...shared.numbers import Count, Number, OptionalNumber
 
 ENTRY_POINTS = GROUPS["explanation test"]
 """The group of entry points under which another package names its `ExplanationTest`. An entry point has the name of its
@@ -84,7 +84,7 @@ class TextOptions(OptionGroup):
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
-        from ...corpora_loaders.lines import WHOLE_NUMBER
+        from ....corpora_loaders.lines import WHOLE_NUMBER
 
         super().check()
         for name in ("data", "test", "dev"):

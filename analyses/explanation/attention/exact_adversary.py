@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ...extractors.replaceable.attention_model import LinearAttentionModel
+from ....extractors.replaceable.attention_model import LinearAttentionModel
 from .batch import TextBatch
 from .measures import jsd
 

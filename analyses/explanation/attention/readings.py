@@ -17,7 +17,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from ...extractors.replaceable.attention_model import Attend, AttentionModel, TextState, Words
+from ....extractors.replaceable.attention_model import Attend, AttentionModel, TextState, Words
 from .batch import Values, generator
 from .interventions import CELLS
 from .measures import jsd, tvd, uniform

@@ -12,10 +12,10 @@ from jaxtyping import Float
 from numpy import ndarray
 from sklearn.metrics import f1_score, roc_auc_score
 
-from ...extractors.replaceable.attention_model import Words
-from ..counting.comparable import Measured
-from ..counting.resampling import sentence_keys, weights_of_keys
-from .batch import Values
+from ....extractors.replaceable.attention_model import Words
+from ...counting.comparable import Measured
+from ...counting.resampling import sentence_keys, weights_of_keys
+from ..attention.batch import Values
 
 OVERALL = "(all)"
 """The value of ``predicted`` in rows over all texts."""
@@ -123,3 +123,20 @@ def quality(probabilities: Float[ndarray, "texts classes"], labels: npt.NDArray[
         "f1": float(f1_score(labels, predicted, zero_division=undefined)) if classes == 2 else np.nan,
         "auc": float(np.mean(areas)) if areas else np.nan,
     }
+
+
+def mean_curve(points: pd.DataFrame) -> pd.DataFrame:
+    """Return the means over texts of how much other attention differs, a row for each model or search."""
+    rows = []
+    for (kind, name, strength), of_texts in points.groupby(["kind", "name", "lambda"], sort=False, dropna=False):
+        means = {measure: _mean(of_texts[measure].to_numpy()) for measure in ("jsd", "tvd")}
+        rows.append({"kind": kind, "name": name, "lambda": strength, **means})
+    return pd.DataFrame(rows)
+
+
+def _mean(values: Values) -> float:
+    """Return the mean of the values that are not NaN. The mean of equal values is exactly this value."""
+    defined = values[~np.isnan(values)]
+    if not len(defined):
+        return np.nan
+    return float(defined[0] if (defined == defined[0]).all() else defined.mean())

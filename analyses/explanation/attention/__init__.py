@@ -1,0 +1,1 @@
+"""Reading the attention of texts, changing it, and measuring what the change does."""
