@@ -1,6 +1,6 @@
-"""Attention that was changed, and the orders in which words are taken out (Serrano & Smith 2019).
+"""Changes of the attention to a text, and the orders in which the weights of words are removed (Serrano & Smith 2019).
 
-Only what comes after the attention is computed again; the text is not read again.
+The text is read once. After a change, only the part of the model that comes after the attention is computed again.
 """
 
 from __future__ import annotations
@@ -24,21 +24,22 @@ ORDERS = {
     "random": "random order",
     "ascending": "least attention first",
 }
-"""Orders in which words are taken out, as they are called in columns, and for a reader."""
+"""The names of the orders in which words are removed: those in names of columns, and those that people read."""
 
 DRAWS = 5
 """The number of random orders per text."""
 
 CELLS = 20_000_000
-"""The largest number of attention weights to decode at once, unless a single change of a batch has more."""
+"""The largest number of attention weights that are decoded at once. A single change of a whole batch is never divided,
+even if it has more weights."""
 
 
 def erased(
     model: AttentionModel, alpha: Float[Tensor, "batch k rows n"], gone: Bool[Tensor, "batch k n"]
 ) -> Float[Tensor, "batch k rows n"]:
     """Return attention without the words that are ``gone``, scaled to sum to 1 again (Serrano & Smith 2019, §4)."""
-    # Where the model itself scales what it is given (`renormalize`), that is left to it. A row of which nothing is left
-    # stays zeros.
+    # A model with special="renormalize" scales the weights that it is given itself, so they are not scaled here. If no
+    # word of a row is left, its weights are all 0.
     check_choice("special", model.special, Special)  # a model of another package may have any value
     kept = alpha.masked_fill(gone[:, :, None], 0.0)
     if model.special == "renormalize":
@@ -51,16 +52,17 @@ def answers(
     batch: TextBatch, count: int, changed: Callable[[slice], Float[Tensor, "batch part rows n"]]
 ) -> Float[Tensor, "batch k classes"]:
     """Compute class probabilities after ``count`` (k) changes of the attention per text, made by ``changed``."""
-    # ``changed`` returns the attention after each change in a slice of them, which is as large as memory allows.
+    # ``changed`` gets a slice of the numbers of the changes, and returns the attention after each of them. A slice has
+    # at most `CELLS` weights, to save memory.
     step = max(CELLS // max(batch.alpha.numel(), 1), 1)
-    no_change = batch.probabilities[:, None][:, :0]  # gives the shape of the result if the count is 0
+    no_change = batch.probabilities[:, None][:, :0]  # has the shape of the result if the count is 0
     with torch.no_grad():
         parts = [batch.decoded(changed(slice(start, start + step))) for start in range(0, count, step)]
     return torch.cat([no_change, *parts], dim=1).double()
 
 
 def answers_without(batch: TextBatch, gone: Bool[Tensor, "batch k n"]) -> Float[Tensor, "batch k classes"]:
-    """Compute class probabilities without the weights of the words that are ``gone``, k times per text."""
+    """Compute class probabilities without the words that are ``gone``, for k choices of such words in each text."""
 
     def changed(part: slice) -> Tensor:
         gone_in_part = gone[:, part]
@@ -71,9 +73,10 @@ def answers_without(batch: TextBatch, gone: Bool[Tensor, "batch k n"]) -> Float[
 
 
 def importance(batch: TextBatch) -> dict[str, Tensor]:
-    """Return the importance of each word, signed, by measure, as (batch, n) (Serrano & Smith 2019, §4, §5)."""
-    # Attention is as a reader is shown it. The gradient is ∂p/∂α summed over the rows, p the probability of the
-    # predicted class, with everything before the attention as it was read. All are 0 outside the text.
+    """Return the importance of each word, with its sign, as (batch, n), by measure (Serrano & Smith 2019, §4, §5)."""
+    # The measure “attention” has the scores that people see. The gradient is ∂p/∂α, summed over the rows of attention,
+    # where p is the probability of the predicted class, and everything before the attention is constant. All measures
+    # are 0 outside the text.
     predicted = batch.probabilities.argmax(-1, keepdim=True)
     with torch.enable_grad():
         alpha = batch.alpha.detach()[:, None].clone().requires_grad_()
@@ -88,32 +91,35 @@ def importance(batch: TextBatch) -> dict[str, Tensor]:
 
 
 def orderings(batch: TextBatch, draws: int = DRAWS) -> dict[str, Tensor]:
-    """Return the scores by which words are removed, the highest first, for each of `ORDERS`, as (batch, draws, n)."""
-    # Orders that are not random have one draw (Serrano & Smith 2019, §5).
+    """Return scores for each of `ORDERS`, as (batch, draws, n). The word with the highest score is removed first."""
+    # Only the random order has several draws; the others are fixed, and have one (Serrano & Smith 2019, §5).
     fixed = importance(batch)
     fixed["ascending"] = -fixed["attention"]
     random = torch.zeros(len(batch), draws, batch.mask.shape[-1], dtype=torch.float64)
-    for i, text in enumerate(batch.texts):  # each with a generator of its own: the same scores in every batch
+    for i, text in enumerate(batch.texts):  # each text has its own generator, so its scores are the same in any batch
         random[i, :, : len(text)] = torch.from_numpy(batch.generator(i, "removal").random((draws, len(text))))
     return {name: scores[:, None] for name, scores in fixed.items()} | {"random": random}
 
 
 def ranks(scores: Float[Tensor, "batch k n"], mask: Bool[Tensor, "batch n"]) -> Int[Tensor, "batch k n"]:
-    """Rank words: 0 for that with the highest score, the earlier of two equal words first, padding after all words."""
-    # Words whose scores only noise keeps apart are equal, as in `levels` of the module
-    # `attentionology.analyses.explanation.attention.measures`: otherwise another batch, which changes last digits,
-    # would change which of them comes first.
+    """Return the ranks of words: 0 for the highest score; of two equal words, the first one is ranked before the other.
+
+    Padding is ranked after all words.
+    """
+    # Words whose scores differ by noise at most are equal, as in `levels` of the module
+    # `attentionology.analyses.explanation.attention.measures`. The last digits of scores depend on the other texts of a
+    # batch, and would otherwise decide which word comes first.
     n = scores.shape[-1]
     ordered, order = scores.double().masked_fill(~mask[:, None], -torch.inf).sort(dim=-1, descending=True, stable=True)
     magnitude = torch.where(ordered.isfinite(), ordered.abs(), 0.0)
-    # Words are cut into levels as `levels` does it, wherever two neighbors in the order are farther apart than noise.
+    # A new level begins, as in `levels`, wherever two neighbors in the order are farther apart than noise.
     cut = ordered[..., :-1] - ordered[..., 1:] > FLOAT32_NOISE * torch.maximum(magnitude[..., :-1], magnitude[..., 1:])
     level = functional.pad(cut.cumsum(-1), (1, 0))[..., :n]
-    # The levels go back to the positions of the words, where a stable sort puts the earlier of two equal words first.
+    # Levels are put back in the order of the text, where a stable sort ranks the first of two equal words first.
     levels = torch.zeros_like(order).scatter(-1, order, level)
     return levels.argsort(dim=-1, stable=True).argsort(dim=-1)
 
 
 def columns(values: Mapping[str, Tensor], has_value: Bool[Tensor, " batch"]) -> Rows:
-    """Convert tensors into columns: one value per text, NaN where a text has none."""
+    """Convert tensors into columns, which have one value per text, or NaN for texts without a value."""
     return {name: value.double().masked_fill(~has_value, torch.nan).numpy() for name, value in values.items()}
