@@ -128,6 +128,32 @@ class AnswerAttributes:
         return answers[name]
 
 
+def section_of(
+    asked: Sequence[tuple[Question[Any, Any, Any, Any], Any]],
+    results: Any,
+    title: str,
+    of_figures: str,
+    *,
+    summary: Mapping[str, Any],
+) -> Section:
+    """Put the tables, the figures and the parts of the page of questions together, given each with its answer."""
+    from ..reports.page import Section
+
+    figures: dict[str, Figure] = {}
+    for question, answer in asked:
+        figures |= question.draw(answer, results, of_figures)
+    return Section(
+        title=title,
+        summary=summary,
+        template=[question.template for question, _ in asked if question.template],
+        context={key: value for each, answer in asked for key, value in each.values(answer, results).items()},
+        shown=[table for question, answer in asked for table in question.show(answer, results)],
+        tables={name: table for each, answer in asked for name, table in each.frames(answer, results).items()},
+        figures=figures,
+        findings=[finding for each, answer in asked for finding in each.findings(answer, results)],
+    )
+
+
 class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts]):
     """The base class of analyses whose results are the answers of questions, however they are planned.
 
@@ -190,23 +216,8 @@ class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts
 
     def section(self, results: Results, titles: Titles) -> Section:
         """Put the tables, the figures and the parts of the page of all questions together."""
-        from ..reports.page import Section
-
         title, of_figures = self.heading(results, titles)
-        asked = self.asked(results)
-        figures: dict[str, Figure] = {}
-        for question, answer in asked:
-            figures |= question.draw(answer, results, of_figures)
-        return Section(
-            title=title,
-            summary=self.summary_of(results),
-            template=[question.template for question, _ in asked if question.template],
-            context={key: value for each, answer in asked for key, value in each.values(answer, results).items()},
-            shown=[table for question, answer in asked for table in question.show(answer, results)],
-            tables={name: table for each, answer in asked for name, table in each.frames(answer, results).items()},
-            figures=figures,
-            findings=[finding for each, answer in asked for finding in each.findings(answer, results)],
-        )
+        return section_of(self.asked(results), results, title, of_figures, summary=self.summary_of(results))
 
     def explored(
         self, options: OptionSet, counted: Counted[Facts], results: Results, kind: str | None
