@@ -21,9 +21,8 @@ from ..analyses.shared.options import ControlOptions, CountOptions, FeedForwardO
 from ..analyses.shared.part_options import PartOptions
 from ..analyses.shared.record import describe_command, flat_options
 from ..analyses.survey.contrasts import Contrasts, Measurements
-from ..analyses.survey.results import Survey
-from ..analyses.survey.section import survey_section
-from ..analyses.survey.tables import CellResult
+from ..analyses.survey.results import Survey, survey_section
+from ..analyses.survey.rows import CellResult
 from ..analyses.survey.training import TrainingCurves
 from ..analyses.survey.transfer import KeptCounts, transfers
 from ..reports.progress import Stages, showing

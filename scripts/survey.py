@@ -29,7 +29,7 @@ class SurveyCommand(SurveyOptions):
 
     def run(self, command: str = "") -> int:
         """Run the survey and return the exit status."""
-        from ..analyses.survey.shown_tables import in_terminal
+        from ..analyses.survey.results import in_terminal
         from ..engine.execution import count_share
         from ..engine.survey import execute_survey
         from ..engine.surveying.cells import CellCounter, share_lines

@@ -452,7 +452,7 @@ _SHOWN = (  # faults in what people see
         f"{_SURFACE}test_layers",
     ),
     Fault(
-        "analyses/survey/matrices.py",
+        "analyses/survey/accuracy.py",
         'percent(row["heldout_accuracy"])',
         'percent(row["offset_accuracy"])',
         f"{_SURVEY}test_the_page_and_the_terminal_show_the_held_out_accuracies",

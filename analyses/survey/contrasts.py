@@ -16,15 +16,109 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
-from ..comparison.results import Contrast, Pairing, Side, contrast, contrasts_of
+from ...reports.columns import Row, Schema, TableColumn
+from ...reports.drawing import TEXT, finish, panel, styled
+from ...reports.finding import Finding
+from ...reports.table import ShownTable
+from ..comparison.differences import Difference
+from ..comparison.figures import difference_rows
+from ..comparison.findings import clear_first, difference_text
+from ..comparison.results import Contrast, Pairing, Side, contrast, contrasts_of, row_of
 from ..counting.comparable import Comparable, Measured, replicate_order
+from ..dependency.accuracy import TOTALS
+from .rows import MEAN, About, SurveyContrast, SurveyFacts, SurveyQuestion, joined_table, pair_name
 
-About = Literal["maps", "models"]
-"""Whether a contrast is between kinds of maps of one model, or between models with one kind of map."""
+SURVEY_CONTRASTS = Schema(
+    "survey_contrasts",
+    "One row per treebank, relation and pair of kinds of maps or models.",
+    (
+        TableColumn("about", "text", "`maps` or `models`: in what the sides differ"),
+        TableColumn("treebank relation", "text", "the treebank and the relation"),
+        TableColumn(
+            "model_a map_a model_b map_b",
+            "text",
+            "the two sides: the first model or kind of the command, and another one",
+        ),
+        TableColumn("n_a n_b", "count", "words of the relation"),
+        TableColumn("value_a value_b", "share", "the held-out accuracies"),
+        TableColumn("difference low high", "points", "`value_a` − `value_b`; as everywhere, the first minus the other"),
+        TableColumn("p p_holm", "p", "the p value, and the adjusted one"),
+        TableColumn("choice_a choice_b", "text", "the best heads"),
+        TableColumn("paired reason", "text", "as in `comparison.csv`"),
+    ),
+)
+
+
+SURVEY_MEANS = Schema(
+    "survey_means",
+    "The same over all treebanks together.",
+    (
+        TableColumn("about relation", "text", "as in `survey_contrasts.csv`"),
+        TableColumn("model_a map_a model_b map_b", "text", "the two sides"),
+        TableColumn("n_a n_b", "count", "words of the relation on all treebanks"),
+        TableColumn("value_a value_b", "share", "the means over treebanks"),
+        TableColumn("difference low high", "points", "`value_a` − `value_b`"),
+        TableColumn("p p_holm", "p", "the p value, and the adjusted one"),
+        TableColumn("paired reason", "text", "as in `comparison.csv`"),
+        TableColumn("treebanks", "count", "treebanks in the means"),
+    ),
+)
+
+
+_OF_COMPARISON = {"group": "relation", "run_a": "model_a", "run_b": "model_b"}
+"""The columns of comparisons of runs that have other names in a survey."""
+
+
+_MOST_CONTRASTS = 60
+
+
+class ContrastTables(NamedTuple):
+    """The differences as tables."""
+
+    within: pd.DataFrame  # treebanks
+    means: pd.DataFrame  # over treebanks
+
+
+class Differences(SurveyQuestion):
+    """In which relations do kinds of maps or models differ?"""
+
+    name = "contrasts"
+    tables = (SURVEY_CONTRASTS, SURVEY_MEANS)
+    template = Path(__file__).with_name("contrasts.html.j2")
+
+    def find(self, counts: SurveyFacts, looked: Any, earlier: Mapping[str, Any]) -> ContrastTables:
+        """Return the differences within treebanks, and those of means over treebanks."""
+        return ContrastTables(
+            differences_of(counts.contrasts, SURVEY_CONTRASTS), differences_of(counts.means, SURVEY_MEANS)
+        )
+
+    def frames(self, answer: ContrastTables, results: SurveyFacts) -> Mapping[str, pd.DataFrame]:
+        """Return the tables as they are written."""
+        return {SURVEY_CONTRASTS.name: answer.within, SURVEY_MEANS.name: answer.means}
+
+    def show(self, answer: ContrastTables, results: SurveyFacts) -> Sequence[ShownTable]:
+        """Return how many relations differ significantly."""
+        return (contrasts_table(results),)
+
+    def draw(self, answer: ContrastTables, results: SurveyFacts, title: str) -> Mapping[str, Figure]:
+        """Draw the differences of the relation of the survey, if there are any."""
+        figure = differences_figure(results)
+        return {} if figure is None else {"survey_differences": figure}
+
+    def values(self, answer: ContrastTables, results: SurveyFacts) -> Mapping[str, Any]:
+        """Return which differences there are."""
+        return {"has_contrasts": bool(results.contrasts or results.means), "has_means": bool(results.means)}
+
+    def findings(self, answer: ContrastTables, results: SurveyFacts) -> Sequence[Finding]:
+        """Return in how many relations one side finds clearly more, and where most."""
+        return survey_findings(results)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,19 +127,6 @@ class Measurements:
 
     model: str
     families: Mapping[str, Sequence[Comparable]]  # of each kind of map that was counted, by its name, in order
-
-
-@dataclass(frozen=True, eq=False)
-class SurveyContrast:
-    """The differences between two sides on one treebank, or between their means over treebanks."""
-
-    about: About  # what the sides differ in
-    # the differences, first side minus other side. Its statistics have no deviations, to save memory. The mean of a
-    # side gives each treebank the same weight.
-    contrast: Contrast
-    treebank: str = ""  # the name of the treebank; empty for means
-    # for means, the number of treebanks with enough words of a relation on both sides, by the relation
-    treebanks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -157,3 +238,113 @@ def _without_deviations(with_deviations: Contrast) -> Contrast:
 
     rows = (replace(row, first=bare(row.first), second=bare(row.second)) for row in with_deviations.differences)
     return replace(with_deviations, differences=tuple(rows))
+
+
+def differences_of(survey_contrasts: Sequence[SurveyContrast], schema: Schema) -> pd.DataFrame:
+    """Return a row for each difference of each contrast, that is for each relation, with the columns of a schema."""
+    rows = [
+        {
+            **row_of(survey_contrast.contrast, difference),
+            "about": survey_contrast.about,
+            "treebank": survey_contrast.treebank,
+            "treebanks": survey_contrast.treebanks.get(difference.group),
+        }
+        for survey_contrast in survey_contrasts
+        for difference in survey_contrast.contrast.differences
+    ]
+    return joined_table([pd.DataFrame(rows).rename(columns=_OF_COMPARISON)] if rows else [], schema)
+
+
+def contrasts_table(survey: SurveyFacts) -> ShownTable:
+    """Return how many relations differ significantly in each contrast."""
+    columns = [
+        TableColumn("name", "text", "", "difference"),
+        TableColumn("treebanks", "text", "", "treebank"),
+        TableColumn("tested", "count", "", "tested relations"),
+        TableColumn("above", "count", "", "above 0"),
+        TableColumn("below", "count", "", "below 0"),
+        TableColumn("paired", "text", "", "inputs"),
+    ]
+    rows = [_contrast_row(one, survey.short_models) for one in (*survey.contrasts, *survey.means)]
+    return ShownTable("survey_significant", "Significant differences", columns, rows)
+
+
+def _contrast_row(one: SurveyContrast, models: dict[str, str]) -> Row:
+    """Return how many relations of a contrast were tested, and differ significantly on either side."""
+    tested = one.contrast.tested
+    return {
+        "name": pair_name(one.contrast, models),
+        "treebanks": one.treebank or f"mean of up to {max(one.treebanks.values())}",
+        "tested": len(tested),
+        "above": sum(row.significant and row.difference > 0 for row in tested),
+        "below": sum(row.significant and row.difference < 0 for row in tested),
+        "paired": one.contrast.pairing,
+    }
+
+
+def differences_in_words(survey: SurveyFacts) -> list[str]:
+    """Return sentences about how many differences were tested, and how many of these are significant."""
+    rows = [row for one in survey.contrasts for row in one.contrast.differences]
+    tested = [row for row in rows if row.tested]
+    why = "see the column “reason” of tables/survey_contrasts.csv."
+    if not tested:
+        return [f"Differences that are tested: none of {len(rows):,}; {why}"] if rows else []
+    significant, untested = sum(row.significant for row in tested), len(rows) - len(tested)
+    return [
+        f"Significant differences (p (Holm) below 0.05): {significant:,} of {len(tested):,} that are tested.",
+        "The intervals in the report and in the tables are not adjusted for the number of tests.",
+        *([f"Differences that are not tested: {untested:,}; {why}"] if untested else []),
+    ]
+
+
+@styled
+def differences_figure(survey: SurveyFacts) -> Figure | None:
+    """Draw the differences of the survey's relation with their intervals, a row for each contrast and treebank, if any.
+
+    If these are too many to read, only the means over treebanks are drawn, and none if these are too many as well.
+    """
+    means = _differences(survey, survey.means)
+    rows = [*_differences(survey, survey.contrasts), *means]
+    pairs = list(dict.fromkeys(pair for pair, _, _ in rows))
+    rows.sort(key=lambda row: pairs.index(row[0]))  # the mean of a pair comes after its treebanks
+    title = survey.relation
+    if len(rows) > _MOST_CONTRASTS:
+        title += f"\n(means over treebanks; all {len(rows):,} differences are in the table)"
+        rows = means
+    if not rows or len(rows) > _MOST_CONTRASTS:
+        return None
+    figure, axes = panel(TEXT, 1.15 + 0.2 * len(rows))
+    names = [f"{pair}, {treebank}" for pair, treebank, _ in rows]
+    difference_rows(axes, [difference for _, _, difference in rows], 100, names=names)
+    axes.set_xlabel("difference of held-out accuracies (percentage points)")
+    finish(figure, axes, title)
+    return figure
+
+
+def _differences(survey: SurveyFacts, contrasts: Sequence[SurveyContrast]) -> list[tuple[str, str, Difference]]:
+    """Return the differences of the survey's relation that have intervals, with the names of the pair and treebank."""
+    models, treebanks = survey.short_models, survey.short_treebanks
+    return [
+        (pair_name(one.contrast, models), treebanks.get(one.treebank, MEAN), row)
+        for one in contrasts
+        for row in one.contrast.differences
+        if row.group == survey.relation and not math.isnan(row.low)
+    ]
+
+
+def survey_findings(survey: SurveyFacts) -> tuple[Finding, ...]:
+    """Return for each pair of models or kinds of maps in how many relations one finds clearly more, and where most."""
+    # A pair with means over treebanks is not listed by treebank again.
+    pairs_with_means = {(mean.about, mean.contrast.first, mean.contrast.second) for mean in survey.means}
+    findings = []
+    for survey_contrast in (*survey.means, *survey.contrasts):
+        about, contrast, treebank = survey_contrast.about, survey_contrast.contrast, survey_contrast.treebank
+        rows = [row for row in contrast.tested if row.group not in TOTALS]
+        if not rows or (treebank and (about, contrast.first, contrast.second) in pairs_with_means):
+            continue
+        n_treebanks = max(survey_contrast.treebanks.values(), default=1)
+        where = f" of {treebank}" if treebank else f", as means over up to {n_treebanks} treebanks"
+        noun, model = ("the map ", f"{contrast.first.run}: ") if about == "maps" else ("", "")
+        text = difference_text(contrast, rows, heads=True, noun=noun, where=where)
+        findings.append((rows, Finding(f"{model}{text}", "#contrasts")))
+    return clear_first(findings)

@@ -1,28 +1,40 @@
-"""The results of a survey: its tables, and everything that its page and its figures show."""
+"""The results of a survey, its questions, and what a page and a terminal show of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from rich.console import Group, RenderableType
 
-from ...corpora_loaders.describing import amount
-from ...corpora_loaders.releases import grouped_reasons
+from ...reports.page import Section
 from ...reports.saved import Saved
-from .choosers import ChooserContrast
-from .columns import SURVEY_CONTRASTS, SURVEY_MEANS, SURVEY_TRAINING, SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS
-from .contrasts import SurveyContrast
-from .tables import CellFailure, CellResult, cells_table, contrasts_table, rows_table, survey_table
+from ...reports.table import as_line
+from ...reports.tables import records
+from ..questions import section_of
+from .accuracy import Accuracy, MatrixMaker, accuracies_table
+from .cells import Cells, fit_table
+from .choosers import transfer_findings
+from .contrasts import Differences, differences_in_words
+from .rows import SurveyFacts, SurveyQuestion, grid_size, rows_table
+from .training import SURVEY_TRAINING, Training
+from .transfer import SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS, Transfer
 
-_MOST_NAMED = 3
-"""The number of cells that a warning names."""
+QUESTIONS: tuple[SurveyQuestion, ...] = (Cells(), Accuracy(), Differences(), Transfer(), Training())
+"""The questions of a survey, in the order of the page."""
+
+SCHEMAS = tuple(
+    sorted((schema for question in QUESTIONS for schema in question.tables), key=lambda schema: schema.name != "survey")
+)
+"""The tables that a survey writes, the one of the best heads first."""
 
 
 @dataclass(frozen=True, repr=False)
-class Survey(Saved):
+class Survey(SurveyFacts, Saved):
     """The results of a survey of models, treebanks and kinds of maps.
 
     Like `attentionology.Run`, it has ``tables``, ``figures``, ``report()`` and ``save(folder)``.
@@ -51,39 +63,35 @@ class Survey(Saved):
         [['demo', 'sample', 'weight', 3, 9, 15, 17], ['demo', 'sample', 'norm', 5, 10, 14, 17]]
     """
 
-    models: tuple[str, ...]
-    treebanks: tuple[str, ...]
-    maps: tuple[str, ...]
-    results: tuple[CellResult, ...]
-    contrasts: tuple[SurveyContrast, ...]
-    means: tuple[SurveyContrast, ...]
-    relation: str
-    min_count: int
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    transfer_rows: Sequence[Mapping[str, Any]] = ()
-    transfer_mean_rows: Sequence[Mapping[str, Any]] = ()
-    training_rows: Sequence[Mapping[str, Any]] = ()
-    choosers: Mapping[tuple[str, str], Sequence[ChooserContrast]] = field(default_factory=dict)
-
     @cached_property
+    def answers(self) -> dict[str, Any]:
+        """The answers of the questions that the survey asks, by name."""
+        answers: dict[str, Any] = {}
+        for question in QUESTIONS:
+            answer = question.find(self, None, answers)
+            if answer is not None:
+                answers[question.name] = answer
+        return answers
+
+    @property
     def table(self) -> pd.DataFrame:
-        """The best head of each relation in each cell, see `attentionology.analyses.survey.tables.survey_table`."""
-        return survey_table(self.results)
+        """The best head of each relation in each cell."""
+        return self.answers["accuracy"]  # type: ignore[no-any-return]
 
-    @cached_property
+    @property
     def contrasts_table(self) -> pd.DataFrame:
         """All differences within treebanks, one row per relation and pair of sides."""
-        return contrasts_table(self.contrasts, SURVEY_CONTRASTS)
+        return self.answers["contrasts"].within  # type: ignore[no-any-return]
 
-    @cached_property
+    @property
     def means_table(self) -> pd.DataFrame:
         """The differences of means over treebanks, one row per relation and pair of sides."""
-        return contrasts_table(self.means, SURVEY_MEANS)
+        return self.answers["contrasts"].means  # type: ignore[no-any-return]
 
-    @cached_property
+    @property
     def cells_table(self) -> pd.DataFrame:
-        """What was read in each cell, see `attentionology.analyses.survey.tables.cells_table`."""
-        return cells_table(self.results)
+        """What was read in each cell."""
+        return self.answers["cells"]  # type: ignore[no-any-return]
 
     @cached_property
     def transfer_table(self) -> pd.DataFrame:
@@ -100,36 +108,6 @@ class Survey(Saved):
         """The accuracies over the checkpoints of models, see `attentionology.analyses.survey.training`."""
         return rows_table(self.training_rows, SURVEY_TRAINING)
 
-    @property
-    def failures(self) -> list[tuple[CellResult, CellFailure]]:
-        """The cells, or kinds of maps in them, that could not be counted."""
-        return [(result, failure) for result in self.results for failure in result.failures]
-
-    @property
-    def left_out_heads(self) -> list[dict[str, Any]]:
-        """For each cell with enhanced dependencies, how many of their heads were left out."""
-        counted = [result for result in self.results if result.record and "dependency" in result.record]
-        return [{**vars(result.cell), **(result.record or {})["dependency"]["left_out"]} for result in counted]
-
-    @property
-    def warnings(self) -> list[str]:
-        """How many cells failed, what was left out, and each warning once, behind the names of the first few cells."""
-        cells_by_warning: dict[str, list[str]] = {}
-        for result in self.results:
-            for warning in result.record["warnings"] if result.record else ():
-                cells_by_warning.setdefault(warning, []).append(f"{result.cell.model} on {result.cell.treebank}")
-        warnings = []
-        n_failed = len({result.cell for result, _ in self.failures})
-        if n_failed:
-            warnings.append(
-                f"{n_failed} of {amount(len(self.results), 'cells')} failed, completely or partly; see below."
-            )
-        warnings += [f"Left out: {reason}." for reason in grouped_reasons(self.left_out)]
-        for warning, cells in cells_by_warning.items():
-            more = f" and {len(cells) - _MOST_NAMED} more" if len(cells) > _MOST_NAMED else ""
-            warnings.append(f"{', '.join(cells[:_MOST_NAMED])}{more}: {warning}")
-        return warnings
-
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
         return f"Survey({grid_size(self.models, self.treebanks, self.maps)}{failed})"
@@ -138,7 +116,33 @@ class Survey(Saved):
         return f"<p>{self!r}</p>{self.table.head(50).to_html(index=False, border=0)}"
 
 
-def grid_size(models: Sequence[str], treebanks: Sequence[str], maps: Sequence[str]) -> str:
-    """Return the size of a grid in words, such as ``2 models × 1 treebank × 1 map``."""
-    counts = (("models", models), ("treebanks", treebanks), ("maps", maps))
-    return " × ".join(amount(len(names), nouns) for nouns, names in counts)
+def survey_section(survey: Survey, out: Path | None = None) -> Section:
+    """Make the tables, the figures and the section of the page, which may be in a folder."""
+    survey = replace(survey, out=out)
+    summary: Mapping[str, Any] = {
+        "survey": records(survey.table),
+        "survey_contrasts": records(survey.contrasts_table),
+    }
+    asked = [(question, survey.answers[question.name]) for question in QUESTIONS if question.name in survey.answers]
+    title = f"Survey of {grid_size(survey.models, survey.treebanks, survey.maps)}"
+    return section_of(asked, survey, title, "", summary=summary)
+
+
+def in_terminal(survey: Survey, width: int) -> RenderableType:
+    """Return the warnings, the matrix of one relation, with models and maps as rows, and what a reader has to know."""
+    lines = [f"Survey of {grid_size(survey.models, survey.treebanks, survey.maps)}.", *differences_in_words(survey)]
+    if survey.left_out_heads:
+        roots = sum(left_out["roots"] for left_out in survey.left_out_heads)
+        empty_nodes = sum(left_out["empty_nodes"] for left_out in survey.left_out_heads)
+        lines.append(
+            "The gold are the enhanced dependencies; left out in all cells together: "
+            f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes."
+        )
+    lines += transfer_findings(survey.choosers)
+    for result, failure in survey.failures:
+        kind = f" ({failure.kind})" if failure.kind else ""
+        lines.append(f"Failed: {result.cell.model} on {result.cell.treebank}{kind}: {failure.reason}")
+    matrix, fit = accuracies_table(MatrixMaker(survey), survey.relation), fit_table(survey)
+    tables = [matrix, fit] if fit.rows else [matrix]
+    warnings = [as_line(f"Warning: {warning}") for warning in survey.warnings]
+    return Group(*warnings, *(part for table in tables for part in (table.terminal(width), "")), *map(as_line, lines))

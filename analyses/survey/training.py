@@ -10,25 +10,119 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+from ...reports.columns import Schema, TableColumn
+from ...reports.drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    YELLOW,
+    layer_shades,
+    panels,
+    series_label,
+    styled,
+    ticks,
+)
 from ..counting.comparable import Measured
 from ..counting.held_out import heldout_rate, interval_around, standard_error
 from ..counting.outcomes import Counts
+from ..dependency.accuracy import TOTALS
+from .rows import SurveyFacts, SurveyQuestion, rows_table
 
 Array = npt.NDArray[Any]
 Row = dict[str, Any]
 
+
+SURVEY_TRAINING = Schema(
+    "survey_training",
+    "One row per model, treebank, kind of map, relation or layer, and checkpoint of the model. It is written if at "
+    "least three models of the survey are revisions or checkpoints of one model.",
+    (
+        TableColumn("model checkpoint", "text", "the name without the step, and the whole name of the model"),
+        TableColumn("step", "number", "the number in the name of the revision or folder"),
+        TableColumn("treebank map", "text", "what was read"),
+        TableColumn("about", "text", "`relation`, or `layer`: the mean over relations for one layer"),
+        TableColumn("relation", "text", "the relation; empty for layers"),
+        TableColumn("layer", "number from 1", "the layer, whose best head is chosen and scored; empty for relations"),
+        TableColumn("relations n", "count", "relations in the mean, and their words"),
+        TableColumn("heldout low high", "share", "the held-out accuracy"),
+    ),
+)
+
+
 FEWEST_CHECKPOINTS = 3
 """The number of checkpoints from which on a model has a training curve."""
 
+
 _STEP = re.compile(r"(?:step|checkpoint|ckpt|epoch)s?[-_=]?(\d+(?:\.\d+)?)(?:([km])(?![a-z0-9]))?", re.IGNORECASE)
+
+
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)()")
+
+
 _COMMIT = re.compile(r"(?=.*[a-f])[0-9a-f]{7,40}")
+
+
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+_CURVES = 8
+"""The largest number of models whose training curves are drawn."""
+
+
+_MOST_PANELS = 4
+"""The number of treebanks whose training curves are drawn."""
+
+
+_COLORS = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW)
+
+
+class Training(SurveyQuestion):
+    """How does the accuracy of heads change over the checkpoints of one model?"""
+
+    name = "training"
+    tables = (SURVEY_TRAINING,)
+    template = Path(__file__).with_name("training.html.j2")
+
+    def find(self, counts: SurveyFacts, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+        """Return the curves; None if no model has enough checkpoints."""
+        return rows_table(counts.training_rows, SURVEY_TRAINING) if counts.training_rows else None
+
+    def frames(self, answer: pd.DataFrame, results: SurveyFacts) -> Mapping[str, pd.DataFrame]:
+        """Return the table as it is written."""
+        return {SURVEY_TRAINING.name: answer}
+
+    def draw(self, answer: pd.DataFrame, results: SurveyFacts, title: str) -> Mapping[str, Figure]:
+        """Draw the curves of the first few models; those of others are in the table only."""
+        return {
+            name: training_figure(results, model) for name, model in zip(_names(answer), _models(answer), strict=False)
+        }
+
+    def values(self, answer: pd.DataFrame, results: SurveyFacts) -> Mapping[str, Any]:
+        """Return the names of the figures, and those of the models without one."""
+        return {"training": _names(answer), "curves_left_out": _models(answer)[_CURVES:]}
+
+
+def _models(table: pd.DataFrame) -> list[str]:
+    """Return the models that have curves."""
+    return list(dict.fromkeys(table["model"]))
+
+
+def _names(table: pd.DataFrame) -> list[str]:
+    """Return the names of the figures of the first few models."""
+    numbers = range(1, len(_models(table)[:_CURVES]) + 1)
+    return ["survey_training" if number == 1 else f"survey_training_{number}" for number in numbers]
 
 
 class TrainingStep(NamedTuple):
@@ -129,3 +223,56 @@ def _accuracy(one: Measured) -> Row:
     """Return a held-out accuracy with its 95 % interval."""
     low, high = interval_around(one.value, standard_error(one.deviations), lowest=0.0)
     return {"n": one.n, "heldout": one.value, "low": low, "high": high}
+
+
+@styled
+def training_figure(survey: SurveyFacts, model: str) -> Figure:
+    """Draw held-out accuracies over the checkpoints of a model, by relation and by layer, for each treebank."""
+    table = rows_table(survey.training_rows, SURVEY_TRAINING)
+    kind = table["map"].iloc[0]  # the curves of other kinds of maps are in the table only
+    table = table[(table["model"] == model) & (table["map"] == kind)]
+    treebanks = list(dict.fromkeys(table["treebank"]))[:_MOST_PANELS]
+    figure, grid = panels(0.8 + 2.6 * len(treebanks), 5.0, 2, len(treebanks), sharex=True, sharey="row")
+    color_of_relation = _curves_shown(survey, table[table["about"] == "relation"])
+    layers = sorted({int(layer) for layer in table["layer"].dropna()})
+    color_of_layer = dict(zip(layers, layer_shades(len(layers)), strict=True))
+    for treebank, by_relation, by_layer in zip(treebanks, *grid, strict=True):
+        rows = table[table["treebank"] == treebank]
+        for relation, color in color_of_relation.items():
+            _curve(by_relation, rows[rows["relation"] == relation], color, relation)
+        for layer, color in color_of_layer.items():
+            _curve(by_layer, rows[rows["layer"] == layer], color, f"layer {layer}")
+        by_relation.set_title(survey.short_treebanks[treebank], loc="left")
+        by_layer.set_xlabel("step")
+        steps = np.unique(rows["step"].astype(float))
+        positive = steps[steps > 0]
+        if len(positive) and positive.max() > 100 * positive.min():
+            # A logarithmic axis cannot show step 0. If there is one, the axis is linear from 0 to the next step.
+            linear = {"linthresh": float(positive.min())} if (steps == 0).any() else {}
+            by_relation.set_xscale("symlog" if linear else "log", **linear)  # both panels share the axis
+        labeled = [float(steps[position]) for position in ticks(len(steps))]
+        for axes in (by_relation, by_layer):
+            axes.set_xticks(labeled, [f"{step:,.10g}" for step in labeled], rotation=35, ha="right")
+            axes.set_xticks([], minor=True)
+    for axes, about in zip(grid[:, 0], ("relation", "layer, mean over relations"), strict=True):
+        axes.set_ylabel(f"held-out accuracy (%)\nby {about}")
+    for axes in grid[:, -1]:
+        axes.legend(frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1, 0.5))
+    name = f"{model} ({kind})" if len(survey.maps) > 1 else model
+    figure.suptitle(name, fontsize=8, x=0.01, ha="left")
+    return figure
+
+
+def _curves_shown(survey: SurveyFacts, table: pd.DataFrame) -> dict[str, str]:
+    """Return the relations whose curves are drawn, with their colors: the survey's, and the most frequent ones."""
+    single = table[~table["relation"].isin([*TOTALS, survey.relation, "root"]) & (table["n"] >= survey.min_count)]
+    words = single.groupby("relation", sort=False)["n"].max().sort_values(ascending=False, kind="stable")
+    frequent = dict(zip(words.index[: len(_COLORS)], _COLORS, strict=False))
+    return {survey.relation: BLACK, **frequent} if (table["relation"] == survey.relation).any() else frequent
+
+
+def _curve(axes: Axes, rows: pd.DataFrame, color: Any, label: str) -> None:
+    """Draw held-out accuracies over steps, with their intervals."""
+    steps = rows["step"].to_numpy(dtype=float)
+    axes.vlines(steps, 100 * rows["low"], 100 * rows["high"], color=color, lw=1, alpha=0.6, zorder=2)
+    axes.plot(steps, 100 * rows["heldout"], "o-", color=color, ms=3, lw=1.2, label=series_label(label), zorder=3)

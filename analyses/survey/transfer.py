@@ -14,28 +14,130 @@ own, as for means over treebanks (`attentionology.analyses.survey.contrasts`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from matplotlib.figure import Figure
 
 from ...corpora_loaders import coarse_relation
-from ...reports.format import rows_of
+from ...reports.columns import HEAD, Schema, TableColumn
+from ...reports.drawing import finish, panels, styled, wrapped
+from ...reports.format import direction, percent, rows_of
+from ...reports.format import interval as shown_interval
+from ...reports.shapes import heatmap
+from ...reports.table import ShownTable
 from ..counting.best_head import Choice, argbest, drawn, interval, rate, rates
 from ..counting.comparable import Measured, replicate_order
 from ..counting.held_out import best_in_replicates, choice_deviations, gain_columns, score_deviations
 from ..counting.outcomes import Counts
 from ..counting.resampling import effective_number_drawn
-from ..dependency.accuracy import TOTALS, Asked
+from ..dependency.accuracy import ALL, TOTALS, Asked
 from ..dependency.decisions import READINGS
-from .choosers import ChooserContrast, Choosers, Loss
+from .choosers import ChooserContrast, Choosers, Loss, transfer_findings
+from .rows import (
+    DARK,
+    Cell,
+    Entry,
+    SurveyFacts,
+    SurveyQuestion,
+    entry_column,
+    name_treebanks,
+    rows_table,
+    write_entry,
+)
 
 Array = npt.NDArray[Any]
 Row = dict[str, Any]
+
+
+SURVEY_TRANSFER = Schema(
+    "survey_transfer",
+    "One row per model, kind of map, treebank that chooses, other treebank that scores, and relation that both have. "
+    "It is written if a model was counted on at least two treebanks.",
+    (
+        TableColumn("model map", "text", "what was read"),
+        TableColumn("chosen_on scored_on", "text", "the treebank that chooses the head, and the one that scores it"),
+        TableColumn("relation direction", "text", "the relation, and the direction of the head"),
+        TableColumn("layer head", "number from 1", "the best head on `chosen_on`, as in `survey.csv`"),
+        TableColumn("n_chosen n", "count", "words of the relation in `chosen_on` and in `scored_on`"),
+        TableColumn("correct", "count", "words of `scored_on` whose syntactic head it finds"),
+        TableColumn("accuracy low high", "share", "`correct` / `n`"),
+        TableColumn("heldout", "share", "the held-out accuracy of the heads that `scored_on` chooses itself"),
+        TableColumn(
+            "loss loss_low loss_high", "points", "`accuracy` − `heldout`; below 0, the head of `chosen_on` loses"
+        ),
+    ),
+)
+
+
+SURVEY_TRANSFER_MEANS = Schema(
+    "survey_transfer_means",
+    "The means of `survey_transfer.csv` over relations with at least `--min-count` words in both treebanks, without "
+    "totals, groups of relations, and roots.",
+    (
+        TableColumn("model map", "text", "what was read"),
+        TableColumn("chosen_on", "text", "the treebank that chooses the heads"),
+        TableColumn("scored_on", "text", "the treebank that scores them; empty for the mean over all other treebanks"),
+        TableColumn("treebanks relations", "count", "treebanks that score, and relations in the mean"),
+        TableColumn("n", "count", "words of these relations in the treebanks that score"),
+        TableColumn("accuracy heldout", "share", "the means over relations, and then over treebanks"),
+        TableColumn("loss loss_low loss_high", "points", "`accuracy` − `heldout`"),
+        TableColumn("only_chosen only_scored", "text", "relations that only one of the two treebanks has"),
+    ),
+)
+
+
+_MOST_ROWS = 8
+
+
+class TransferTables(NamedTuple):
+    """The losses as tables."""
+
+    losses: pd.DataFrame
+    means: pd.DataFrame
+
+
+class Transfer(SurveyQuestion):
+    """How good is the head that one treebank chooses on another treebank?"""
+
+    name = "transfer"
+    tables = (SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS)
+    template = Path(__file__).with_name("transfer.html.j2")
+
+    def find(self, counts: SurveyFacts, looked: Any, earlier: Mapping[str, Any]) -> TransferTables | None:
+        """Return the losses; None if no model was counted on several treebanks."""
+        if not counts.transfer_mean_rows:
+            return None
+        losses = rows_table(counts.transfer_rows, SURVEY_TRANSFER)
+        return TransferTables(losses, rows_table(counts.transfer_mean_rows, SURVEY_TRANSFER_MEANS))
+
+    def frames(self, answer: TransferTables, results: SurveyFacts) -> Mapping[str, pd.DataFrame]:
+        """Return the tables as they are written."""
+        tables = {SURVEY_TRANSFER.name: answer.losses, SURVEY_TRANSFER_MEANS.name: answer.means}
+        return {name: table for name, table in tables.items() if len(table)}
+
+    def show(self, answer: TransferTables, results: SurveyFacts) -> Sequence[ShownTable]:
+        """Return the mean losses, and those for one relation."""
+        return transfer_table(results), transfer_relation_table(results, results.view)
+
+    def draw(self, answer: TransferTables, results: SurveyFacts, title: str) -> Mapping[str, Figure]:
+        """Draw the losses, if there are any."""
+        figure = transfer_figure(results)
+        return {} if figure is None else {"survey_transfer": figure}
+
+    def values(self, answer: TransferTables, results: SurveyFacts) -> Mapping[str, Any]:
+        """Return what was found, the relation that is shown, and the relations that only one treebank has."""
+        return {
+            "transfer_findings": list(transfer_findings(results.choosers)),
+            "transfer_relation": transfer_relation(results),
+            "only_in_one": only_in_one(answer.means),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,3 +340,129 @@ def only_in_one(means: pd.DataFrame) -> dict[str, str]:
         for row in rows_of(means)
         if row["only_chosen"]
     }
+
+
+def transfer_table(survey: SurveyFacts) -> ShownTable:
+    """Return the mean losses: treebanks that choose heads as rows, and those that score them as columns."""
+    rows = {(row["model"], row["map"], row["chosen_on"], row["scored_on"]): row for row in survey.transfer_mean_rows}
+    columns = [*_columns_of_choice(survey), *_columns_of_scores(survey), entry_column(on(""), "mean")]
+    title = "Mean loss over relations of the heads that another treebank chose (points)"
+    return ShownTable("survey_transfer", title, columns, [_losses(survey, rows, key) for key in _choices(rows)])
+
+
+def transfer_relation_table(
+    survey: SurveyFacts, view: Callable[[Cell, str, Mapping[str, Any]], str] = lambda *_: ""
+) -> ShownTable:
+    """Return the losses for one relation, see `transfer_relation`; ``view`` links a head to the report of its cell."""
+    relation = transfer_relation(survey)
+    row_of = {
+        (row["model"], row["map"], row["chosen_on"], row["scored_on"]): row
+        for row in survey.transfer_rows
+        if row["relation"] == relation
+    }
+    # A chosen head is the same on all treebanks that score it, so any of their rows describes it.
+    chosen_heads = {
+        (model, kind, chosen_on): {**row, "view": view(Cell(model, chosen_on), kind, row)}
+        for (model, kind, chosen_on, _), row in row_of.items()
+    }
+    columns = [
+        *_columns_of_choice(survey),
+        replace(HEAD, link=lambda row: row["view"]),
+        TableColumn("direction", "text", "", "direction", cell=direction),
+        *_columns_of_scores(survey),
+    ]
+    shown = [{**chosen_heads[choice], **_losses(survey, row_of, choice)} for choice in _choices(row_of)]
+    title = f"{relation}: loss of the head that another treebank chose (points)"
+    return ShownTable("survey_transfer_relation", title, columns, shown)
+
+
+def transfer_relation(survey: SurveyFacts) -> str:
+    """Return the relation whose losses are shown beside the means: all words if they have a row, or the survey's."""
+    return ALL if any(row["relation"] == ALL for row in survey.transfer_rows) else survey.relation
+
+
+def on(treebank: str) -> str:
+    """Return the key of the entries of a treebank that scores, which is not one of the other keys of a row."""
+    return f"on {treebank}"
+
+
+def _columns_of_choice(survey: SurveyFacts) -> list[TableColumn]:
+    """Return the columns of what chose heads: the model, the kind of map if there are several, and the treebank."""
+    several = len(survey.maps) > 1
+    return [
+        TableColumn("model", "text", "", "model", wraps=True),
+        *([TableColumn("map", "text", "", "map")] if several else []),
+        TableColumn("chosen_on", "text", "", "chosen on"),
+    ]
+
+
+def _columns_of_scores(survey: SurveyFacts) -> list[TableColumn]:
+    short = survey.short_treebanks
+    return [entry_column(on(treebank), short[treebank]) for treebank in survey.treebanks]
+
+
+def _choices(rows: Mapping[tuple[str, str, str, str], Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+    """Return the model, the kind of map and the treebank that chooses of rows by these and the one that scores."""
+    return list(dict.fromkeys((model, kind, chosen_on) for model, kind, chosen_on, _ in rows))
+
+
+def _losses(
+    survey: SurveyFacts, rows: Mapping[tuple[str, str, str, str], Mapping[str, Any]], key: tuple[str, str, str]
+) -> Row:
+    """Return the losses of the heads of one treebank on each treebank, and as a mean."""
+    model, kind, chosen_on = key
+    names = {"model": survey.short_models[model], "map": kind}
+    entries = {}
+    for scored_on in (*survey.treebanks, ""):  # which stands for their mean
+        row = rows.get((*key, scored_on))
+        text = percent(row["loss"], sign=True) if row else "–"
+        details = shown_interval(row["loss_low"], row["loss_high"]) if row else ""
+        entries[on(scored_on)] = Entry(row["loss"] if row else float("nan"), text, details)
+    return {**names, "chosen_on": survey.short_treebanks[chosen_on], **entries}
+
+
+@styled
+def transfer_figure(survey: SurveyFacts) -> Figure | None:
+    """Draw the losses of heads, if any: treebanks that chose them as rows, those that score them as columns.
+
+    Each model and kind of map has two panels: means over relations, and the losses of one relation.
+    """
+    tables = {
+        "mean over relations": transfer_table(survey).rows,
+        transfer_relation(survey): transfer_relation_table(survey).rows,
+    }
+    all_models_and_maps = list(dict.fromkeys((row["model"], row["map"]) for row in tables["mean over relations"]))
+    models_and_maps = all_models_and_maps[:_MOST_ROWS]
+    if not models_and_maps:
+        return None
+    size = 0.5 * len(survey.treebanks)
+    figure, grid = panels(2 * (1.3 + size), 0.5 + len(models_and_maps) * (1.0 + 0.6 * size), len(models_and_maps), 2)
+    drawn = []  # for each panel, its axes, its title, its rows of a table, and their losses: (chosen on, scored on)
+    for (model, kind), line in zip(models_and_maps, grid, strict=True):
+        name = f"{model} ({kind})" if len(survey.maps) > 1 else model
+        for axes, (title, table) in zip(line, tables.items(), strict=True):
+            rows = [row for row in table if (row["model"], row["map"]) == (model, kind)]
+            losses = np.array([[100 * row[on(treebank)].value for treebank in survey.treebanks] for row in rows])
+            drawn.append((axes, f"{name}: {title}", rows, losses))
+    finite = np.concatenate([losses[np.isfinite(losses)] for *_, losses in drawn])
+    low, high = (float(finite.min()), max(0.0, float(finite.max()))) if finite.size else (-1.0, 0.0)
+    image = None
+    for axes, title, rows, losses in drawn:
+        if not rows:
+            axes.set_visible(False)
+            continue
+        image = heatmap(axes, losses, low, high)
+        for y, x in zip(*np.nonzero(np.isfinite(losses)), strict=True):
+            text = rows[y][on(survey.treebanks[x])].text
+            write_entry(axes, x, y, text, is_dark=losses[y, x] > low + DARK * (high - low))
+        axes.set_yticks(range(len(rows)), [row["chosen_on"] for row in rows])
+        name_treebanks(axes, survey)
+        axes.set_title(wrapped(title, 0.8 + size), loc="left")  # up to the names of the next panel
+        axes.set_ylabel("chosen on")
+        axes.set_xlabel("scored on")
+    if image is not None:
+        figure.colorbar(image, ax=grid, label="loss (percentage points)")
+    if len(all_models_and_maps) > _MOST_ROWS:
+        title = f"The first {_MOST_ROWS} of {len(all_models_and_maps):,} models and kinds of maps; all are in the table"
+        finish(figure, grid[0, 0], title)
+    return figure

@@ -15,7 +15,7 @@ from ...analyses.counting.comparable import Comparable
 from ...analyses.dependency.rows import Words
 from ...analyses.shared.input_options import ModelOptions
 from ...analyses.shared.options import CountOptions
-from ...analyses.survey.matrices import short_names
+from ...analyses.survey.rows import short_names
 from ...analyses.survey.training import LayerAccuracies, layer_accuracies
 from ...analyses.survey.transfer import KeptCounts, averaged, kept_counts
 from ...reports.run_folder import EVERY_RUN

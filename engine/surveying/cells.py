@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ...analyses.shared.input_options import ModelOptions
 from ...analyses.shared.part_options import PartOptions
-from ...analyses.survey.tables import Cell, CellFailure
+from ...analyses.survey.rows import Cell, CellFailure
 from ...corpora_loaders import AttentionologyError, Corpus
 from ...corpora_loaders.errors import out_of_memory
 from ...corpora_loaders.releases import grouped_reasons

@@ -17,7 +17,7 @@ from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.shared.input_options import ModelOptions
 from attentionology.analyses.shared.options import ControlOptions
 from attentionology.analyses.shared.part_options import PartOptions
-from attentionology.analyses.survey.tables import Cell, CellFailure
+from attentionology.analyses.survey.rows import Cell, CellFailure
 from attentionology.corpora_loaders import Treebank, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.analyze import AnalyzeJob

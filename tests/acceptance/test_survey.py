@@ -16,7 +16,8 @@ import pytest
 import attentionology
 from attentionology import CorpusOptions, CountOptions, OptionError, load_run
 from attentionology.analyses import PartOptions
-from attentionology.analyses.survey.columns import SURVEY, SURVEY_CELLS
+from attentionology.analyses.survey.accuracy import SURVEY
+from attentionology.analyses.survey.cells import SURVEY_CELLS
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine import parts
 from attentionology.reports.tables import write_csv

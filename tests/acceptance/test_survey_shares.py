@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from attentionology.analyses.survey.tables import Cell, CellFailure
+from attentionology.analyses.survey.rows import Cell, CellFailure
 from attentionology.engine.executors import ShareCounts
 from attentionology.engine.parts import PartCounter
 from attentionology.engine.surveying.cells import CountedCell, share_lines, together_or_alone

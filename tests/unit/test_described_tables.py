@@ -18,7 +18,7 @@ from attentionology.analyses.dependency import analysis as dependency
 from attentionology.analyses.dependency import failures as of_words
 from attentionology.analyses.dependency.failures import DependencyFailures
 from attentionology.analyses.dependency.rules import DependencyRules, rule_columns
-from attentionology.analyses.survey import columns as survey
+from attentionology.analyses.survey import results as survey
 from tests.coreference import changed, coreference_section, groups_of, made_results
 from tests.documents import counted_mentions, random_batch
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus

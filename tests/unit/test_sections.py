@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 
 import attentionology.analyses
+from attentionology.analyses.alignment.analysis import Alignment
 from attentionology.analyses.coreference.analysis import Coreference
 from attentionology.analyses.dependency.analysis import Dependency
+from attentionology.analyses.probing.analysis import Probing
+from attentionology.analyses.questions import Question
+from attentionology.analyses.survey.results import QUESTIONS as SURVEY
 from attentionology.reports.page import template_environment
 from tests.sections import COMPARISON, COREFERENCE, EXPLANATION, HEAD, NAN, SHOWN, SURFACE
 
@@ -64,10 +68,11 @@ def plain(page: str) -> str:
     return " ".join(html.unescape(re.sub("<[^>]*>", " ", text)).split())
 
 
-OF_QUESTIONS = {
-    analysis.name: [question.template for question in analysis.questions if question.template]
-    for analysis in (Coreference, Dependency)
+QUESTIONS: dict[str, Sequence[Question[Any, Any, Any, Any]]] = {
+    **{analysis.name: analysis.questions for analysis in (Alignment, Coreference, Dependency, Probing)},
+    "survey": SURVEY,
 }
+OF_QUESTIONS = {name: [each.template for each in questions if each.template] for name, questions in QUESTIONS.items()}
 """The templates of analyses of several questions."""
 
 
@@ -260,9 +265,7 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("survey", {"svgs": Figures("survey_transfer")}, ("Losses of heads",), ("[figure survey_accuracy]",)),
     ("survey", {"has_contrasts": False}, ("[survey_significant]",), ("Transfer between",)),
     ("survey", {"has_means": False}, ("survey_means", "Every treebank has"), ("tables/survey_contrasts.csv.",)),
-    ("survey", {"has_transfer": False}, ("[survey_transfer]", "FOUND 1.", "survey_transfer.csv"), ("Training curves",)),
     ("survey", {"only_in_one": {}}, ("only one of two", "pair 1"), ()),
-    ("survey", {"training": []}, ("Training curves", "c1"), ("Transfer between",)),
     ("survey", {"curves_left_out": []}, ("so are the curves", "pair 13"), ("tables/survey_training.csv.",)),
     (
         "alignment",

@@ -16,26 +16,25 @@ from matplotlib.figure import Figure
 from attentionology.analyses.comparison.differences import Difference
 from attentionology.analyses.comparison.results import Side
 from attentionology.analyses.counting.comparable import Measured
-from attentionology.analyses.survey import figures, section
-from attentionology.analyses.survey.choosers import ChooserContrast
-from attentionology.analyses.survey.figures import (
+from attentionology.analyses.survey import accuracy, contrasts, training, transfer
+from attentionology.analyses.survey.accuracy import (
+    MatrixMaker,
     accuracies_figure,
-    differences_figure,
-    training_figure,
-    transfer_figure,
-)
-from attentionology.analyses.survey.matrices import MatrixMaker, relations_of, short_names
-from attentionology.analyses.survey.results import Survey
-from attentionology.analyses.survey.section import survey_section
-from attentionology.analyses.survey.shown_tables import (
     accuracies_table,
-    contrasts_table,
     differences_table,
+    relations_of,
+)
+from attentionology.analyses.survey.choosers import ChooserContrast
+from attentionology.analyses.survey.contrasts import contrasts_table, differences_figure
+from attentionology.analyses.survey.results import Survey, survey_section
+from attentionology.analyses.survey.rows import CellFailure, short_names
+from attentionology.analyses.survey.training import training_figure
+from attentionology.analyses.survey.transfer import (
+    transfer_figure,
     transfer_relation,
     transfer_relation_table,
     transfer_table,
 )
-from attentionology.analyses.survey.tables import CellFailure
 from attentionology.reports.drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, layer_shades
 from tests.shown_tables import on_page
 from tests.unit.test_survey_reading import printed, surveyed
@@ -95,14 +94,14 @@ def test_means_stand_below_the_differences_and_alone_if_there_are_too_many(monke
     values = [-100 / 3, 10, -70 / 6]
     only_means = "\n(means over treebanks; all 3 differences are in the table)"
     for most, rows, note in ((3, [0, 1, 2], ""), (2, [2], only_means), (1, [2], only_means)):
-        monkeypatch.setattr(figures, "_MOST_CONTRASTS", most)
+        monkeypatch.setattr(contrasts, "_MOST_CONTRASTS", most)
         axes = drawn(differences_figure(survey))[0]
         assert axes.figure.get_suptitle() == survey.relation + note
         assert labels(axes)[0] == [names[row] for row in rows]
         assert axes.get_xlabel() == "difference of held-out accuracies (percentage points)"
         dots = [line.get_xdata() for line in axes.lines if line.get_marker() == "o" and np.size(line.get_xdata())]
         np.testing.assert_allclose(np.ravel(dots), [values[row] for row in rows])
-    monkeypatch.setattr(figures, "_MOST_CONTRASTS", 0)
+    monkeypatch.setattr(contrasts, "_MOST_CONTRASTS", 0)
     assert differences_figure(survey) is None
     monkeypatch.undo()
     assert differences_figure(replace(survey, relation="nsubj")) is None
@@ -165,7 +164,7 @@ def test_models_and_maps_have_a_row_of_losses_each_and_none_where_the_relation_i
     assert (right.get_visible(), entries(second)) == (False, [("-20.0", "black")])
     assert {axes.collections[0].get_clim() for axes in (first, second)} == {(-20.0, 0.0)}
     assert first.figure.get_suptitle() == ""
-    monkeypatch.setattr(figures, "_MOST_ROWS", 1)
+    monkeypatch.setattr(transfer, "_MOST_ROWS", 1)
     first, _, _ = drawn(transfer_figure(survey))  # two panels and the bar of colors
     assert first.figure.get_suptitle().split()[:5] == "The first 1 of 2".split()
     assert transfer_figure(transferred((0, 0, 0), transfer_mean_rows=())) is None
@@ -190,7 +189,7 @@ def test_the_page_names_relations_of_one_treebank_and_what_is_transferred() -> N
     survey = replace(survey, transfer_mean_rows=tuple(means), choosers={("hub/m", "weight"): [worse]})
     context = survey_section(survey).context
     assert context["only_in_one"] == {"data/x but not data/y": "goeswith"}
-    assert (context["has_transfer"], context["transfer_relation"]) == (True, "det")
+    assert context["transfer_relation"] == "det"
     (finding,) = context["transfer_findings"]
     assert "those of data/x lose -30.0 points on data/z, and those of data/y -10.0 points" in finding
     assert [row["mean"] for row in on_page(transfer_table(survey))] == [
@@ -230,11 +229,12 @@ def test_the_page_is_told_what_is_shown_of_these_cells(monkeypatch: pytest.Monke
         [survey.results[0].best["weight"].assign(relation=name) for name in ("all", "det", "nsubj", "obj")]
     )
     results = tuple(replace(each, best={"weight": best}) for each in survey.results)
-    monkeypatch.setattr(section, "_MOST_ENTRIES", 2 * 6)  # two models and a mean on two treebanks, for two relations
+    monkeypatch.setattr(accuracy, "_MOST_ENTRIES", 2 * 6)  # two models and a mean on two treebanks, for two relations
     context = survey_section(replace(survey, results=results)).context
     assert [one["relation"] for one in context["matrices"]] == ["all", "obj"]
     assert (context["left_out"], context["first"], context["min_count"]) == (["det", "nsubj"], "obj", 3)
-    names = ("has_means", "has_failures", "has_contrasts", "has_reports", "has_fit", "has_transfer")
+    names = ("has_means", "has_failures", "has_contrasts", "has_reports", "has_fit")
+    assert "transfer_relation" not in context
     assert {name: context[name] for name in names} == {
         **dict.fromkeys(names, False), "has_means": True, "has_contrasts": True,
     }  # fmt: skip
@@ -355,7 +355,7 @@ def test_steps_that_are_far_apart_have_a_logarithmic_axis(steps: Sequence[float]
 
 
 def test_training_figures_have_the_first_map_and_a_few_treebanks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "_MOST_PANELS", 2)
+    monkeypatch.setattr(training, "_MOST_PANELS", 2)
     rows = [*curves(), *curves(kind="norm", steps=(5, 6)), *curves(model="other", steps=(7, 8))]
     figure = training_figure(trained(rows, maps=("weight", "norm")), "m")
     assert [axes.get_title("left") for axes in figure.axes] == ["x", "y", "", ""]
@@ -368,7 +368,7 @@ def test_training_figures_have_the_first_map_and_a_few_treebanks(monkeypatch: py
 
 
 def test_the_page_draws_a_few_models_and_names_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(section, "_CURVES", 2)
+    monkeypatch.setattr(training, "_CURVES", 2)
     found = survey_section(trained([row for model in "abc" for row in curves(model)]))
     assert [*found.figures] == found.context["training"] == ["survey_training", "survey_training_2"]
     assert [figure.get_suptitle() for figure in found.figures.values()] == ["a", "b"]
@@ -380,8 +380,8 @@ def test_relations_beyond_the_room_of_the_page_are_left_out_but_not_the_chosen_o
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Two treebanks, two models and a mean are six entries per relation."""
-    for name in ("accuracies_figure", "differences_figure"):
-        monkeypatch.setattr(section, name, lambda *_: None)
+    monkeypatch.setattr(accuracy, "accuracies_figure", lambda *_: None)
+    monkeypatch.setattr(contrasts, "differences_figure", lambda *_: None)
     survey = surveyed(min_count=3)
     best = survey.results[0].best["weight"]
     words = {"all": 1000, "nmod": 210, "obj": 3, "a": 3}  # obj has 206 in all
@@ -391,7 +391,7 @@ def test_relations_beyond_the_room_of_the_page_are_left_out_but_not_the_chosen_o
     for room, relation, shown in (
         (18, "obj", ["all", "obj", "nmod"]), (17, "obj", ["all", "obj"]), (12, "a", ["all", "a"]), (1, "a", ["a"]),
     ):  # fmt: skip
-        monkeypatch.setattr(section, "_MOST_ENTRIES", room)
+        monkeypatch.setattr(accuracy, "_MOST_ENTRIES", room)
         context = survey_section(replace(survey, relation=relation)).context
         assert ([one["relation"] for one in context["matrices"]], context["first"]) == (shown, relation)
         assert len(context["left_out"]) == 4 - len(shown)

@@ -16,20 +16,25 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.counting.comparable import Comparable, Measured, replicate_order
-from attentionology.analyses.survey import shown_tables, tables
-from attentionology.analyses.survey.columns import SURVEY_CONTRASTS, SURVEY_MEANS
-from attentionology.analyses.survey.contrasts import Contrasts, Measurements
-from attentionology.analyses.survey.figures import accuracies_figure, differences_figure
-from attentionology.analyses.survey.matrices import MatrixMaker
-from attentionology.analyses.survey.results import Survey
-from attentionology.analyses.survey.section import survey_section
-from attentionology.analyses.survey.shown_tables import (
+from attentionology.analyses.survey import results as survey_results
+from attentionology.analyses.survey.accuracy import (
+    MatrixMaker,
+    accuracies_figure,
     accuracies_table,
-    contrasts_table,
     differences_table,
-    failures_table,
 )
-from attentionology.analyses.survey.tables import Cell, CellFailure, CellResult
+from attentionology.analyses.survey.cells import failures_table
+from attentionology.analyses.survey.contrasts import (
+    SURVEY_CONTRASTS,
+    SURVEY_MEANS,
+    Contrasts,
+    Measurements,
+    contrasts_table,
+    differences_figure,
+    differences_of,
+)
+from attentionology.analyses.survey.results import Survey, survey_section
+from attentionology.analyses.survey.rows import Cell, CellFailure, CellResult
 from attentionology.engine.surveying.cell_run import CellReports
 from attentionology.reports.drawing import BLUE, GREY
 from attentionology.reports.format import rows_of
@@ -77,7 +82,7 @@ def surveyed(min_count: int = 50, models: Sequence[str] = tuple(HELDOUT), scale:
 def printed(survey: Survey) -> str:
     terminal = Terminal(140)
     with terminal.capture() as captured:
-        terminal.print(shown_tables.in_terminal(survey, 140))
+        terminal.print(survey_results.in_terminal(survey, 140))
     return captured.get()
 
 
@@ -316,7 +321,7 @@ def test_the_first_cell_that_was_counted_is_the_reference():
 def test_rows_are_the_first_side_minus_the_other():
     collected = Contrasts(min_count=10)
     collected.add("ewt", [cell("a", weight=family([0.5], noise(1))), cell("b", weight=family([0.8], noise(2)))])
-    table = tables.contrasts_table(collected.within, SURVEY_CONTRASTS)
+    table = differences_of(collected.within, SURVEY_CONTRASTS)
     assert list(table) == SURVEY_CONTRASTS.names
     row = table.iloc[0]
     assert (row["model_a"], row["model_b"], row["paired"]) == ("a", "b", "paired")
@@ -346,7 +351,7 @@ def test_means_are_those_of_a_plain_loop():
     collected = Contrasts(min_count=10)
     for name, (first, other) in treebanks.items():
         collected.add(name, [cell("a", weight=first), cell("b", weight=other)])
-    table = tables.contrasts_table(collected.means(), SURVEY_MEANS)
+    table = differences_of(collected.means(), SURVEY_MEANS)
     assert list(table) == SURVEY_MEANS.names
     (row,) = table.to_dict("records")
     assert (row["model_a"], row["model_b"], row["treebanks"], row["n_a"]) == ("a", "b", 3, 300)
@@ -362,7 +367,7 @@ def test_equal_ids_in_two_treebanks_do_not_make_the_interval_of_a_mean_wider():
     collected = Contrasts(min_count=10)
     for name in ("first", "second"):
         collected.add(name, [cell("a", weight=family([0.5])), cell("b", weight=family([0.5], same))])
-    row = tables.contrasts_table(collected.means(), SURVEY_MEANS).iloc[0]
+    row = differences_of(collected.means(), SURVEY_MEANS).iloc[0]
     independent = same.std(ddof=1) / math.sqrt(2)
     assert row["high"] / 1.959964 == pytest.approx(independent, rel=0.1)
     assert row["high"] / 1.959964 < 0.85 * same.std(ddof=1)
@@ -372,7 +377,7 @@ def test_means_leave_out_treebanks_with_few_words():
     collected = Contrasts(min_count=50)
     for name, n in (("first", 100), ("second", 100), ("third", 20)):
         collected.add(name, [cell("a", weight=family([0.5], noise(1), n=n)), cell("b", weight=family([0.6], noise(2)))])
-    row = tables.contrasts_table(collected.means(), SURVEY_MEANS).iloc[0]
+    row = differences_of(collected.means(), SURVEY_MEANS).iloc[0]
     assert (row["treebanks"], row["n_a"], row["n_b"]) == (2, 200, 200)
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from attentionology import CountOptions, Sentence, analyze, load_treebank, survey
 from attentionology.analyses.shared.record import closing_lines
-from attentionology.analyses.survey.columns import SURVEY_CELLS
-from attentionology.analyses.survey.shown_tables import fit_table, in_terminal
+from attentionology.analyses.survey.cells import SURVEY_CELLS, fit_table
+from attentionology.analyses.survey.results import in_terminal
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors.tokens.pieces import Pieces
 from attentionology.extractors.tokens.text_fit import TextFit

@@ -14,16 +14,18 @@ import attentionology
 from attentionology import CorpusOptions, CountOptions
 from attentionology.analyses.counting.comparable import replicate_order
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.survey import columns as survey_columns
-from attentionology.analyses.survey.figures import training_figure, transfer_figure
-from attentionology.analyses.survey.results import Survey
-from attentionology.analyses.survey.shown_tables import transfer_relation_table, transfer_table
-from attentionology.analyses.survey.tables import rows_table
-from attentionology.analyses.survey.training import checkpoints_of
+from attentionology.analyses.survey.results import SCHEMAS, Survey
+from attentionology.analyses.survey.rows import rows_table
+from attentionology.analyses.survey.training import SURVEY_TRAINING, checkpoints_of, training_figure
 from attentionology.analyses.survey.transfer import (
+    SURVEY_TRANSFER,
+    SURVEY_TRANSFER_MEANS,
     _mean_over_treebanks,
     _Transferred,
     only_in_one,
+    transfer_figure,
+    transfer_relation_table,
+    transfer_table,
 )
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.reports.format import rows_of
@@ -169,8 +171,8 @@ def made_up(rows, schema):
 def test_page_and_latex_say_what_the_tables_say(surveyed, grid):
     survey = replace(
         surveyed,
-        transfer_rows=made_up(surveyed.transfer_rows, survey_columns.SURVEY_TRANSFER),
-        transfer_mean_rows=made_up(surveyed.transfer_mean_rows, survey_columns.SURVEY_TRANSFER_MEANS),
+        transfer_rows=made_up(surveyed.transfer_rows, SURVEY_TRANSFER),
+        transfer_mean_rows=made_up(surveyed.transfer_mean_rows, SURVEY_TRANSFER_MEANS),
     )
     means = {(r["model"], r["chosen_on"], r["scored_on"]): r for r in survey.transfer_mean_rows}
     of_all = {(r["model"], r["chosen_on"], r["scored_on"]): r for r in survey.transfer_rows if r["relation"] == "all"}
@@ -245,7 +247,7 @@ def test_checkpoints_are_sorted_by_number(models, expected):
 
 def test_training_curves_are_in_the_order_of_steps(grid, surveyed):
     table = read(grid, "survey_training")
-    assert list(table) == survey_columns.SURVEY_TRAINING.names
+    assert list(table) == SURVEY_TRAINING.names
     assert set(table["model"]) == {str(grid / "tiny")}
     best = read(grid, "survey")
     for treebank in SIZES:
@@ -276,17 +278,15 @@ def test_training_curves_are_in_the_order_of_steps(grid, surveyed):
 
 
 def test_values_are_of_the_types_that_the_reference_gives_them(surveyed):
-    assert_declared(surveyed.tables, survey_columns.SCHEMAS)
-    for schema in survey_columns.SCHEMAS:
+    assert_declared(surveyed.tables, SCHEMAS)
+    for schema in SCHEMAS:
         differences = [column.names.split()[0] for column in schema.columns if column.type == "points"]
         assert all((surveyed.tables[schema.name][name] < 0).any() for name in differences)  # else they could be shares
 
 
 def test_step_0_has_a_place_on_the_axis_of_training(grid, surveyed):
-    table = surveyed.training_table
-    surveyed = replace(surveyed)
-    surveyed.__dict__["training_table"] = table.assign(step=table["step"].replace(STEPS[0], 0))
-    axes: Any = training_figure(surveyed, str(grid / "tiny")).axes[0]
+    rows = [{**row, "step": 0 if row["step"] == STEPS[0] else row["step"]} for row in surveyed.training_rows]
+    axes: Any = training_figure(replace(surveyed, training_rows=rows), str(grid / "tiny")).axes[0]
     assert axes.get_xscale() == "symlog"
     assert axes.xaxis.get_transform().linthresh == STEPS[1]  # linear up to the first step after 0
 
