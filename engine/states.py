@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 from packaging.utils import canonicalize_name
 from torch import Tensor
@@ -32,6 +32,9 @@ Read = TypeVar("Read")
 
 FOLDER = "states"
 """The name of the folder with the states, within the folder of a run."""
+
+SURVEY = "survey"
+"""The name of a survey among the analyses of states, and of its entry in the run record."""
 
 FORMAT = 2
 """The version of the format."""
@@ -229,6 +232,8 @@ def _simpler(value: Any) -> Any:
         return dict(value)
     if isinstance(value, Path):
         return str(value)
+    if type(value).__module__ == "numpy":  # an array, or a number
+        return value.tolist()
     if hasattr(value, "dtypes"):  # a data frame; pandas need not be imported to know one
         return [[str(name), str(value[name].dtype), json.dumps(value[name].tolist())] for name in value]
     raise TypeError(f"{type(value).__name__} is no plain data")
@@ -249,6 +254,7 @@ def from_plain(plain: Any, kind: Any, what: str) -> Any:
 @functools.cache
 def _converter() -> Any:
     """Return the converter of plain data to typed values, which is made once."""
+    import numpy as np
     import pandas as pd
     from cattrs.preconf.json import make_converter
 
@@ -257,6 +263,11 @@ def _converter() -> Any:
 
     converter = make_converter(forbid_extra_keys=True)
     converter.register_structure_hook(pd.DataFrame, frame)
+
+    def is_array(kind: Any) -> bool:
+        return get_origin(kind) is np.ndarray
+
+    converter.register_structure_hook_func(is_array, lambda numbers, _: np.array(numbers, dtype=np.float64))
     return converter
 
 

@@ -23,7 +23,16 @@ from ..storage.paths import path_identity
 from .passes import PassCounts
 from .results import Part, compared_kinds, complete_record, with_results
 from .run import Run, save_run
-from .states import AnalysisStates, RunStates, from_plain, plain_failure, read_states, restored_failure, to_plain
+from .states import (
+    SURVEY,
+    AnalysisStates,
+    RunStates,
+    from_plain,
+    plain_failure,
+    read_states,
+    restored_failure,
+    to_plain,
+)
 
 SAMPLED = 4096
 """How many inputs are sampled. If two runs of n sentences share m sentences, about 4,096 · m / n of these are
@@ -83,6 +92,10 @@ def load_run(folder: str | Path) -> Run:
 def states_in(folder: Path) -> RunStates:
     """Read the states of a run, with the facts of its analyses as this version writes them."""
     states = read_states(folder)
+    if any(stored.name == SURVEY for stored in states.analyses):
+        raise StateError(
+            f"{folder} has a survey, not a run; only its report can be made again, with the command report"
+        )
     analyses = []
     for stored in states.analyses:
         facts, looked = registered_analysis(stored.name).read_older(stored.facts, stored.looked)

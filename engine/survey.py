@@ -25,17 +25,20 @@ from ..analyses.survey.results import Survey, survey_section
 from ..analyses.survey.rows import CellResult
 from ..analyses.survey.training import TrainingCurves
 from ..analyses.survey.transfer import KeptCounts, transfers
+from ..reports.page import Section
 from ..reports.progress import Stages, showing
 from ..reports.run_folder import RunFolder
 from ..storage.nearest import did_you_mean
-from ..storage.paths import check_kept_folder
+from ..storage.paths import check_kept_folder, path_identity
 from .compared import pairing_of
 from .corpus import CorpusOptions
-from .run import Run, write_run
+from .run import Run, save_run, write_run
+from .states import SURVEY
 from .surveying.cell_run import CellReports, CellRun, run_cell
 from .surveying.cells import CellCounter, CountedCell, read_treebank
 from .surveying.options import CellOptions, GridOptions, SurveyOptions
 from .surveying.plan import SurveyPlan, check_survey, plan_survey
+from .surveying.stored import read_survey, states_of_survey
 
 _GROUPS = (
     DependencyOptions, ControlOptions, CountOptions, FeedForwardOptions, MapOptions, CorpusOptions, LimitOptions,
@@ -164,10 +167,41 @@ def _as_run(
         section = survey_section(survey, out)
     record = {
         **describe_command(command, shown_options, plan.options.seed, stages),
-        "survey": _described(plan, survey),
+        SURVEY: _described(plan, survey),
         "warnings": survey.warnings,
     }
-    return Run((), record=record, sections=(section,), template="survey.html.j2")
+    return _run_of(survey, record, section, out)
+
+
+def _run_of(survey: Survey, record: Mapping[str, Any], section: Section, out: Path | None) -> Run:
+    """Return a survey in the form of a run, given its run record and its section."""
+    stored = partial(states_of_survey, survey, record, out)
+    return Run((), record=record, sections=(section,), template="survey.html.j2", stored=stored)
+
+
+def report_survey(folder: Path, out: Path | None = None, *, overwrite: bool = False) -> Survey:
+    """Write the tables, the figures and the page of a survey again, from what is stored in its folder.
+
+    Args:
+        folder: the folder of the survey.
+        out: the folder to write to; None to replace the files of the survey.
+        overwrite: whether to replace the folder ``out`` of an earlier run.
+
+    Raises:
+        StateError: the folder has no states, or they are damaged.
+        RunFolderError: the folder cannot be written.
+    """
+    target, replaces = out or folder, overwrite or out is None
+    reads = [] if path_identity(folder) == path_identity(target) else [folder]
+    if reads:
+        RunFolder(target, overwrite=replaces, reads=reads)  # checks it before the survey is read
+    survey, record = read_survey(folder)
+
+    def written(page_folder: Path | None) -> Run:
+        return _run_of(survey, record, survey_section(survey, page_folder), page_folder)
+
+    save_run(replace(written(target), folder=folder), target, overwrite=replaces, reads=reads)
+    return replace(survey, written=functools.cache(written))
 
 
 def _described(plan: SurveyPlan, survey: Survey) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class Saved:
         (['survey', 'survey_cells'], '<!doctype html>')
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     sorted(path.name for path in result.save(f"{folder}/grid").iterdir())
-        ['figures', 'report.html', 'run.json', 'summary.json', 'tables']
+        ['figures', 'report.html', 'run.json', 'states', 'summary.json', 'tables']
     """
 
     # The results of analyses cannot make it themselves, because only the engine knows runs.

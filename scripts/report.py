@@ -8,6 +8,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from ..analyses.contract import OptionError
 from ..analyses.shared.input_options import OutputOptions
 from ..analyses.shared.numbers import OptionalMinCount
 
@@ -22,11 +23,11 @@ class ReportOutputOptions(OutputOptions):
 
 @dataclass(frozen=True)
 class Report:
-    """Make the report of a finished run again, without the model and the corpus.
+    """Make the report of a finished run or survey again, without the model and the corpus.
 
-    All tables, figures and the page are made from the counts that the run has stored in its folder states. Unless an
-    option says otherwise, the files are the same as before, byte for byte. The command is useful after an update of
-    attentionology, and for changing the options below, none of which requires reading the text again.
+    All tables, figures and the page are made from what the run has stored in its folder states. Unless an option says
+    otherwise, the files are the same as before, byte for byte. The command is useful after an update of attentionology,
+    and for changing the options below, none of which requires reading the text again.
     """
 
     run_folder: Annotated[Positional[Path], arg(name="run", metavar="RUN")]
@@ -41,9 +42,20 @@ class Report:
     def run(self, command: str = "") -> int:
         """Write the report and return the exit status."""
         from ..engine.stored_run import report_run
+        from ..engine.survey import report_survey
+        from ..engine.surveying.stored import is_survey
         from .running import print_run, tables_of
+        from .survey import print_survey
 
         output = self.output
+        if is_survey(self.run_folder):
+            if self.min_count is not None:
+                raise OptionError(
+                    "--min-count has no effect on a survey: it decides what is tested together; run the survey again"
+                )
+            survey = report_survey(self.run_folder, output.out, overwrite=output.overwrite)
+            print_survey(survey, output.out or self.run_folder, as_json=output.json)
+            return 0
         run = report_run(self.run_folder, output.out, overwrite=output.overwrite, min_count=self.min_count)
         print_run(run, output.out or self.run_folder, tables_of(run), as_json=output.json)
         return 0

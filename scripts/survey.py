@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..analyses.shared.input_options import OutputOptions
 from ..analyses.shared.option_types import DryRun
 from ..engine.surveying.options import SurveyOptions
 from ..reports.streams import say
+
+if TYPE_CHECKING:
+    from ..analyses.survey.results import Survey
 
 SOME_FAILED = 3
 """The exit status if some cells could not be counted. The results of the others are written."""
@@ -29,14 +33,12 @@ class SurveyCommand(SurveyOptions):
 
     def run(self, command: str = "") -> int:
         """Run the survey and return the exit status."""
-        from ..analyses.survey.results import in_terminal
         from ..engine.execution import count_share
         from ..engine.survey import execute_survey
         from ..engine.surveying.cells import CellCounter, share_lines
         from ..engine.surveying.dry_run import estimate_survey, survey_lines
         from ..engine.surveying.plan import check_survey, plan_survey
-        from ..reports.tables import records
-        from .running import print_report, print_results
+        from .running import print_results
 
         check_survey(self)
         if self.dry_run:
@@ -52,7 +54,16 @@ class SurveyCommand(SurveyOptions):
             return SOME_FAILED if any(cell.failures for cell in cells) else 0
         out = self.output.out or Path("runs/survey")
         survey = execute_survey(self, out=out, overwrite=self.output.overwrite, command=command)
-        tables = {"survey": records(survey.table), "survey_contrasts": records(survey.contrasts_table)}
-        summary = {"warnings": survey.warnings, **tables}
-        print_report(partial(in_terminal, survey), summary, out, as_json=self.output.json)
+        print_survey(survey, out, as_json=self.output.json)
         return SOME_FAILED if survey.failures else 0
+
+
+def print_survey(survey: Survey, out: Path, *, as_json: bool) -> None:
+    """Print the tables of a survey and the path of its folder, or its results as JSON."""
+    from ..analyses.survey.results import in_terminal
+    from ..reports.tables import records
+    from .running import print_report
+
+    tables = {"survey": records(survey.table), "survey_contrasts": records(survey.contrasts_table)}
+    summary = {"warnings": survey.warnings, **tables}
+    print_report(partial(in_terminal, survey), summary, out, as_json=as_json)

@@ -75,6 +75,12 @@ class Difference:
         return is_significant(self.p_holm)
 
 
+def without_deviations(row: Difference) -> Difference:
+    """Return a difference whose statistics have no deviations, which are not needed to show it, to save memory."""
+    first, second = (measured and replace(measured, deviations=np.zeros(0)) for measured in (row.first, row.second))
+    return replace(row, first=first, second=second)
+
+
 def differences(
     first: Comparable | None, second: Comparable | None, *, min_count: int, names: tuple[str, str] = ("A", "B")
 ) -> tuple[Difference, ...]:

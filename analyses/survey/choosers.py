@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...corpora_loaders.describing import amount
-from ..comparison.differences import Difference, differences
+from ..comparison.differences import Difference, differences, without_deviations
 from ..counting.comparable import Comparable, Measured
 from ..shared.explored import points
 
@@ -93,7 +93,7 @@ class Choosers:
         families = [Comparable("transfer", tuple(side), "mean loss", "words", 0) for side in sides]
         compared = differences(*families, min_count=1)
         return [
-            ChooserContrast(first, second, tuple(sums.scored_on), len(sums.relations), difference)
+            ChooserContrast(first, second, tuple(sums.scored_on), len(sums.relations), without_deviations(difference))
             for ((first, second), sums), difference in zip(self._sums.items(), compared, strict=True)
         ]
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -27,7 +26,7 @@ from ...reports.columns import Row, Schema, TableColumn
 from ...reports.drawing import TEXT, finish, panel, styled
 from ...reports.finding import Finding
 from ...reports.table import ShownTable
-from ..comparison.differences import Difference
+from ..comparison.differences import Difference, without_deviations
 from ..comparison.figures import difference_rows
 from ..comparison.findings import clear_first, difference_text
 from ..comparison.results import Contrast, Pairing, Side, contrast, contrasts_of, row_of
@@ -232,12 +231,7 @@ def _mean(total: Measured, n_treebanks: int) -> Measured:
 
 def _without_deviations(with_deviations: Contrast) -> Contrast:
     """Return a contrast whose statistics have no deviations, to save memory."""
-
-    def bare(measured: Measured | None) -> Measured | None:
-        return replace(measured, deviations=np.zeros(0)) if measured else None
-
-    rows = (replace(row, first=bare(row.first), second=bare(row.second)) for row in with_deviations.differences)
-    return replace(with_deviations, differences=tuple(rows))
+    return replace(with_deviations, differences=tuple(map(without_deviations, with_deviations.differences)))
 
 
 def differences_of(survey_contrasts: Sequence[SurveyContrast], schema: Schema) -> pd.DataFrame:

@@ -49,7 +49,7 @@ def test_a_comparison_of_stored_runs_shows_what_was_approved(tmp_path: Path, mon
 
 
 def test_a_survey_shows_what_was_approved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A survey has no stored counts. Its own do not depend on the processor, because all decisions are exact."""
+    """What a survey counts does not depend on the processor, because all decisions are exact."""
     monkeypatch.chdir(tmp_path)
     compare("survey", shown_by(save_survey(tmp_path), tmp_path / "out"))
 
