@@ -29,7 +29,7 @@ from .engine.corpus import CorpusOptions as CorpusOptions
 from .engine.explain import explain as explain
 from .engine.merging import merge_runs as merge_runs
 from .engine.probe import probe as probe
-from .engine.run import Run as Run
+from .engine.results.run import Run as Run
 from .engine.showing import explore as explore
 from .engine.showing import show as show
 from .engine.stored_run import load_run as load_run

@@ -1,7 +1,7 @@
 from .corpus import CorpusOptions as CorpusOptions
 from .explain import Explanation as Explanation
 from .probe import ProbingRun as ProbingRun
-from .run import Run as Run
+from .results.run import Run as Run
 from .shown import Shown as Shown
 
 __all__: list[str]

@@ -25,10 +25,10 @@ from ..corpora_loaders.alignment import Bitext, write_links
 from ..extractors.model.loaded_model import LoadedModel
 from ..extractors.translation import PairEncoder, PairReader
 from ..reports.progress import Stages, showing
+from .counting.passes import Limits, reader_of
+from .counting.preparing import Job, Prepared
 from .execution import execute
-from .passes import Limits, reader_of
-from .preparing import Job, Prepared
-from .run import Run
+from .results.run import Run
 
 _GROUPS: tuple[type[Any], ...] = (
     BitextOptions,

@@ -27,10 +27,10 @@ from ..extractors.model.loaded_model import LoadedModel
 from ..reports.help.options import flag
 from ..reports.progress import Stages, showing
 from .corpus import CorpusOptions, check_analyses, check_files, cut_text, files_of, has_trees, read_corpus, unmet
+from .counting.passes import Limits
+from .counting.preparing import Job, Prepared
 from .execution import execute
-from .passes import Limits
-from .preparing import Job, Prepared
-from .run import Run
+from .results.run import Run
 
 _OF_ALL: tuple[type[Any], ...] = (ModelOptions, CorpusOptions, LimitOptions, ExampleOptions)
 """The option groups that do not belong to an analysis."""

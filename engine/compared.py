@@ -11,7 +11,7 @@ from typing import Any
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import Titles
 from ..analyses.counting.comparable import Comparable
-from .run import Run
+from .results.run import Run
 from .stored_run import restored, states_in
 
 Families = Mapping[tuple[str, str], Sequence[Comparable]]

@@ -14,12 +14,12 @@ from ..corpora_loaders import Corpus
 from ..corpora_loaders.describing import amount
 from ..extractors import ExtractionError
 from ..storage.durable import size
+from .counting.memory import LIBRARIES, available_memory
+from .counting.parts import PartCounter, parts_of
+from .counting.passes import Pass, PassCounts
+from .counting.preparing import Job, Prepared, plan_analyses
 from .execution import check_job
-from .memory import LIBRARIES, available_memory
-from .parts import PartCounter, parts_of
-from .passes import Pass, PassCounts
-from .preparing import Job, Prepared, plan_analyses
-from .states import packed_bytes
+from .results.states import packed_bytes
 
 if TYPE_CHECKING:
     from ..extractors.model.loaded_model import LoadedModel

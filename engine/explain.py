@@ -31,10 +31,10 @@ from ..reports.run_folder import RunFolder
 from ..storage.characters import in_html
 from ..storage.writing import amount
 from .corpus import title_of_files
-from .parts import check_folder
-from .passes import PassCounts
-from .results import Part, complete_record, with_results
-from .run import Run, write_run
+from .counting.parts import check_folder
+from .counting.passes import PassCounts
+from .results.part import Part, complete_record, with_results
+from .results.run import Run, write_run
 from .stored_run import states_of
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from ..reports.run_folder import RunFolder
 from ..storage.paths import named_twice
 from .compared import differ_in
 from .corpus import title_of_files
-from .run import Run, save_run
-from .states import AnalysisStates, RunStates, from_plain, to_plain
+from .results.run import Run, save_run
+from .results.states import AnalysisStates, RunStates, from_plain, to_plain
 from .stored_run import merged_samples, registered_analysis, restored, shared_ids, states_in
 
 _OF_THE_MODEL = ("weights_sha256", "family", "dtype", "max_length", "tokenizer", "layers", "heads")

@@ -29,9 +29,9 @@ from ..reports.run_folder import RunFolder
 from ..storage.characters import in_html
 from ..storage.durable import delete
 from .corpus import title_of_files
-from .passes import PassCounts
-from .results import Part, complete_record, sections_of, with_results
-from .run import Run, write_run
+from .counting.passes import PassCounts
+from .results.part import Part, complete_record, sections_of, with_results
+from .results.run import Run, write_run
 from .stored_run import states_of
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from ..analyses.shared.options import CountOptions
 from ..corpora_loaders import Sentence
 from ..reports.run_folder import RunFolder
 from ..storage.paths import path_identity
-from .passes import PassCounts
-from .results import Part, compared_kinds, complete_record, with_results
-from .run import Run, save_run
-from .states import (
+from .counting.passes import PassCounts
+from .results.part import Part, compared_kinds, complete_record, with_results
+from .results.run import Run, save_run
+from .results.states import (
     SURVEY,
     AnalysisStates,
     RunStates,

@@ -32,8 +32,8 @@ from ..storage.nearest import did_you_mean
 from ..storage.paths import check_kept_folder, path_identity
 from .compared import pairing_of
 from .corpus import CorpusOptions
-from .run import Run, save_run, write_run
-from .states import SURVEY
+from .results.run import Run, save_run, write_run
+from .results.states import SURVEY
 from .surveying.cell_run import CellReports, CellRun, run_cell
 from .surveying.cells import CellCounter, CountedCell, read_treebank
 from .surveying.options import CellOptions, GridOptions, SurveyOptions

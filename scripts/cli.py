@@ -185,7 +185,7 @@ def checked(arguments: Sequence[str]) -> Runnable:
 
 def _execute(command: Runnable, arguments: list[str]) -> int:
     """Run a command, print its error if it has one, and return the exit status."""
-    from ..engine.memory import collect_rarely, return_large_blocks, shortage
+    from ..engine.counting.memory import collect_rarely, return_large_blocks, shortage
     from ..reports.progress import showing
 
     if threading.current_thread() is threading.main_thread():

@@ -20,11 +20,11 @@ from ..analyses.comparison.section import comparison_tables
 from ..analyses.shared.input_options import OutputOptions
 from ..analyses.shared.part_options import PartOptions
 from ..analyses.shared.record import closing_lines, fit_warnings
+from ..engine.counting.preparing import Job
 from ..engine.estimate import estimate_run
 from ..engine.execution import check_written, count_share, execute
-from ..engine.preparing import Job
-from ..engine.results import Part
-from ..engine.run import Run
+from ..engine.results.part import Part
+from ..engine.results.run import Run
 from ..reports.run_folder import RunFolder
 from ..reports.streams import WIDE, delivered, say, say_json
 from ..reports.table import Terminal, as_line

@@ -20,11 +20,11 @@ from ..analyses.shared.merged_facts import MergeError
 from ..analyses.shared.options import CountOptions, MapOptions
 from ..analyses.shared.part_options import PartOptions
 from ..corpora_loaders import Corpus
-from ..engine import parts as engine_parts
 from ..engine.analyze import analyze
+from ..engine.counting import parts as engine_parts
 from ..engine.merging import merged_states
-from ..engine.run import Run
-from ..engine.states import RunStates
+from ..engine.results.run import Run
+from ..engine.results.states import RunStates
 from ..engine.stored_run import load_run, restored
 from ..extractors import Encoder
 from ..extractors.maps import batching

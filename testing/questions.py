@@ -15,7 +15,7 @@ from ..analyses.contract import OptionGroup
 from ..analyses.questions import AnalysisOfQuestions, Question
 from ..analyses.registry import lent
 from ..analyses.shared.options import CountOptions
-from ..engine.run import Run
+from ..engine.results.run import Run
 from ..engine.stored_run import restored
 from . import corpora
 from .analyses import Bench

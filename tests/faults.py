@@ -464,13 +464,13 @@ _SHOWN = (  # faults in what people see
         "tests/unit/test_choosers.py::test_findings_name_pairs_that_differ_clearly",
     ),
     Fault(
-        "engine/explorer.py",
+        "engine/results/explorer.py",
         "if spread < sum(metric.compute() for metric in samples):",
         "if spread > sum(metric.compute() for metric in samples):",
         "tests/acceptance/test_examples.py::test_the_page_holds_what_the_states_hold",
     ),
     Fault(
-        "engine/results.py",
+        "engine/results/part.py",
         "combined.append(replace(section, title=title, map=kind,",
         "combined.append(replace(section, title=title, map=sections[0][0],",
         "tests/unit/test_compare.py::test_kinds_of_one_run_are_compared_as_two_runs_are",

@@ -18,8 +18,8 @@ from ...reports.progress import progress_bar
 from ...storage.durable import StorageError
 from ...storage.writing import amount
 from ..corpus import CorpusOptions, read_corpus
-from ..executors import ShareCounts
-from ..parts import number_of_parts
+from ..counting.executors import ShareCounts
+from ..counting.parts import number_of_parts
 from .options import SurveyOptions
 from .plan import SurveyPlan, job_of_cell
 

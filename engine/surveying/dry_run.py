@@ -11,8 +11,8 @@ from ...corpora_loaders.describing import amount
 from ...corpora_loaders.releases import grouped_reasons
 from ...reports.progress import progress_bar
 from ...storage.durable import size
+from ..counting.parts import number_of_parts
 from ..estimate import estimate_run, memory_lines
-from ..parts import number_of_parts
 from .cells import MOST_BYTES, CellCounter, read_treebank, reason_of
 from .plan import SurveyPlan
 

@@ -17,7 +17,7 @@ from ...analyses.survey.choosers import ChooserContrast
 from ...analyses.survey.results import Survey
 from ...analyses.survey.rows import SurveyFacts
 from ...storage.paths import read_record
-from ..states import FOLDER, SURVEY, AnalysisStates, RunStates, from_plain, read_states, to_plain
+from ..results.states import FOLDER, SURVEY, AnalysisStates, RunStates, from_plain, read_states, to_plain
 
 _WHAT = "what the survey found"
 

@@ -24,7 +24,7 @@ def geography(request) -> None:
 @pytest.fixture(scope="module")
 def short_windows(request) -> Iterator[None]:
     """Windows of as many sentences as the module names, so that few sentences make several parts."""
-    from attentionology.engine import parts
+    from attentionology.engine.counting import parts
     from attentionology.extractors.maps import batching
 
     with pytest.MonkeyPatch.context() as patch:

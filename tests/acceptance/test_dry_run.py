@@ -21,8 +21,8 @@ from attentionology.analyses.survey.rows import Cell, CellFailure
 from attentionology.corpora_loaders import Treebank, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.analyze import AnalyzeJob
+from attentionology.engine.counting.parts import PartCounter
 from attentionology.engine.estimate import RunEstimate, estimate_run
-from attentionology.engine.parts import PartCounter
 from attentionology.engine.surveying import dry_run
 from attentionology.engine.surveying.cells import CountedCell
 from attentionology.engine.surveying.dry_run import estimate_survey

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attentionology.engine.parts import PartCounter, content_of_inputs
+from attentionology.engine.counting.parts import PartCounter, content_of_inputs
 from attentionology.scripts.cli import main
 from tests import tiny
 from tests.corpora import sample_blocks, write_blocks

@@ -19,7 +19,7 @@ from attentionology.analyses.counting.metric import StateError
 from attentionology.analyses.surface.analysis import Surface
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine import stored_run
-from attentionology.engine.states import read_states
+from attentionology.engine.results.states import read_states
 from attentionology.scripts.cli import main
 from tests import tiny
 from tests.written import contents

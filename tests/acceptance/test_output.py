@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine import run
-from attentionology.engine.results import Part, sections_of
+from attentionology.engine.results import run
+from attentionology.engine.results.part import Part, sections_of
 from attentionology.scripts.cli import main
 from tests import tiny
 from tests.programs import UNREAD

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from attentionology.engine import parts
+from attentionology.engine.counting import parts
 from attentionology.extractors import GradientMaker, ModelError
 from attentionology.scripts.cli import main
 from attentionology.storage.durable import StorageError

@@ -16,7 +16,7 @@ import pytest
 from attentionology import CorpusOptions, CountOptions, ModelOptions, analyze
 from attentionology.analyses import SurfaceOptions
 from attentionology.analyses.shared.part_options import PartOptions
-from attentionology.engine import parts as engine_parts
+from attentionology.engine.counting import parts as engine_parts
 from attentionology.extractors.maps import batching
 from attentionology.scripts.cli import main
 from tests import tiny
@@ -37,7 +37,7 @@ Tables = dict[str, pd.DataFrame]
 
 PROGRAM = f"""
 import sys
-from attentionology.engine import parts
+from attentionology.engine.counting import parts
 from attentionology.extractors.maps import batching
 from attentionology.scripts.cli import main
 

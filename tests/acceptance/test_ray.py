@@ -20,7 +20,7 @@ from attentionology import CorpusOptions, CountOptions, ModelOptions, analyze
 from attentionology.analyses.shared import part_options
 from attentionology.analyses.shared.part_options import PartOptions
 from attentionology.analyses.shared.processes import WorkerError
-from attentionology.engine import executors
+from attentionology.engine.counting import executors
 from attentionology.extractors.maps.batching import WINDOW
 from attentionology.scripts.cli import main
 from tests import tiny

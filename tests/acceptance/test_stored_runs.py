@@ -16,7 +16,7 @@ from attentionology import OptionError, merge_runs
 from attentionology.analyses.shared.merged_facts import MergeError
 from attentionology.analyses.shared.record import warnings_of
 from attentionology.engine.merging import _check_pair, _merged_options, merged_states
-from attentionology.engine.states import read_states
+from attentionology.engine.results.states import read_states
 from attentionology.scripts.cli import main
 from tests import tiny
 from tests.corpora import sample_blocks, write_blocks

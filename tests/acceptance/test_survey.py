@@ -19,7 +19,7 @@ from attentionology.analyses import PartOptions
 from attentionology.analyses.survey.accuracy import SURVEY
 from attentionology.analyses.survey.cells import SURVEY_CELLS
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine import parts
+from attentionology.engine.counting import parts
 from attentionology.reports.tables import write_csv
 from attentionology.scripts.cli import main
 from tests import tiny

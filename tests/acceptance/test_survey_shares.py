@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from attentionology.analyses.survey.rows import Cell, CellFailure
-from attentionology.engine.executors import ShareCounts
-from attentionology.engine.parts import PartCounter
+from attentionology.engine.counting.executors import ShareCounts
+from attentionology.engine.counting.parts import PartCounter
 from attentionology.engine.surveying.cells import CountedCell, share_lines, together_or_alone
 from attentionology.extractors import ModelError
 from attentionology.scripts.cli import main

@@ -14,7 +14,7 @@ from attentionology.analyses.alignment.options import AlignmentOptions
 from attentionology.corpora_loaders.alignment import load_bitext, load_links
 from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS, SAMPLE_TRANSLATOR
 from attentionology.engine.align import align
-from attentionology.engine.run import Run
+from attentionology.engine.results.run import Run
 from attentionology.scripts.cli import main
 from benchmarks.made_up_pair import SEED, make_pair
 from benchmarks.sample_translator import unseen_sentences

@@ -38,10 +38,10 @@ from attentionology.corpora_loaders import Treebank, load_treebank
 from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.corpus import CorpusOptions
-from attentionology.engine.explorer import explorer_of
-from attentionology.engine.passes import Limits, plan_passes, run_passes
-from attentionology.engine.results import _with_kinds
-from attentionology.engine.run import Run
+from attentionology.engine.counting.passes import Limits, plan_passes, run_passes
+from attentionology.engine.results.explorer import explorer_of
+from attentionology.engine.results.part import _with_kinds
+from attentionology.engine.results.run import Run
 from attentionology.extractors import Encoder, ExtractionError, MapBatch, MapMaker, ModelError, get_kind
 from attentionology.reports.explorer.contribution import Contribution
 from attentionology.reports.explorer.data import Fact

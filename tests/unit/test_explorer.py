@@ -16,7 +16,7 @@ from attentionology import ControlOptions, CountOptions, load_treebank
 from attentionology.analyses import SurfaceOptions
 from attentionology.corpora_loaders import Corpus
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine.explorer import MOST_FINDINGS
+from attentionology.engine.results.explorer import MOST_FINDINGS
 from attentionology.reports.explorer.data import Explorer, Sample, SampledSentence, script_json
 from tests import documents, tiny
 from tests.shown_tables import with_unit

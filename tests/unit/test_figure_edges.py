@@ -13,7 +13,7 @@ from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.figures import heads_figure
 from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.surface.figures import offsets_figure, special_figure, statistics_figure
-from attentionology.engine.results import Part
+from attentionology.engine.results.part import Part
 from tests.maps import RELATIONS, counted_words
 from tests.unit.test_figure_data import SPECIALS, alignment  # noqa: F401  # a fixture
 from tests.unit.test_surface_reports import results as surface_results

@@ -25,7 +25,7 @@ from attentionology.analyses.plans import Guesses
 from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
 from attentionology.analyses.shared.sampled_input import LEVELS, NO_GUESS
 from attentionology.corpora_loaders import Sentence
-from attentionology.engine.explorer import _notes, _sample, _undrawn
+from attentionology.engine.results.explorer import _notes, _sample, _undrawn
 from attentionology.engine.stored_run import merged_samples, sample_inputs, shared_ids
 from attentionology.extractors import MapBatch
 from tests import documents
@@ -220,7 +220,7 @@ def test_long_inputs_are_counted_but_not_kept():
 
 @pytest.mark.parametrize(("space", "shown"), [(10**6, 3), (1, 1)])
 def test_the_note_counts_inputs_that_are_shown_read_and_left_out(space, shown, monkeypatch):
-    monkeypatch.setattr("attentionology.engine.explorer._most_bytes", lambda *_: space)
+    monkeypatch.setattr("attentionology.engine.results.explorer._most_bytes", lambda *_: space)
     metric = sample(3)
     metric.update(batch(np.random.default_rng(0), [f"s{number}" for number in range(5)], list("abcde")))
     on_page = _sample({"treebank/weight": metric}, LAYERS, HEADS, causal=False)

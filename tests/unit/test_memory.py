@@ -22,7 +22,7 @@ from attentionology.analyses.dependency.accuracy import DependencyAccuracy, word
 from attentionology.corpora_loaders import OFFSETS, AttentionologyError
 from attentionology.corpora_loaders.errors import CorpusError, out_of_memory
 from attentionology.engine import estimate as estimates
-from attentionology.engine import memory
+from attentionology.engine.counting import memory
 from attentionology.engine.surveying.dry_run import survey_lines
 from attentionology.extractors import ModelError
 from attentionology.scripts import cli
@@ -178,7 +178,7 @@ def test_what_is_available_is_bounded_by_the_limit_on_addresses():
     everything = memory.available_memory()
     assert everything is not None
     assert 2**20 < everything < 2**45
-    script = "from attentionology.engine.memory import available_memory; print(available_memory())"
+    script = "from attentionology.engine.counting.memory import available_memory; print(available_memory())"
     done = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,

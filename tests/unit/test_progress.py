@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from attentionology.engine.executors import PartProgress
+from attentionology.engine.counting.executors import PartProgress
 from attentionology.reports import progress
 from attentionology.reports.progress import Pace, Stages, progress_bar, showing
 

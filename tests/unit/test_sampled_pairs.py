@@ -22,9 +22,9 @@ from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.alignment import Bitext, PairLinks, SentencePair, load_bitext
 from attentionology.corpora_loaders.sample.translation import SAMPLE_PAIRS
 from attentionology.engine.align import align
+from attentionology.engine.counting.passes import Limits, reader_of
 from attentionology.engine.merging import merge_runs
-from attentionology.engine.passes import Limits, reader_of
-from attentionology.engine.run import Run
+from attentionology.engine.results.run import Run
 from attentionology.engine.stored_run import report_run
 from attentionology.extractors.translation import (
     CrossMapMaker,

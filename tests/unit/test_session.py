@@ -21,7 +21,7 @@ from attentionology.analyses.registry import find_analysis, registered_analyses
 from attentionology.analyses.shared.previews import Previewed, tables_of
 from attentionology.corpora_loaders import CorpusFile, Sentence, Treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine.results import Part
+from attentionology.engine.results.part import Part
 from tests import tiny
 from tests.documents import corpus, document
 

@@ -15,7 +15,7 @@ from attentionology.analyses import Metric
 from attentionology.analyses.counting.exact_sums import ExactMetric
 from attentionology.analyses.counting.metric import FirstVersion, NotCountedError, StateError
 from attentionology.analyses.counting.stored_metrics import MetricStates, StoredMetrics, added_up
-from attentionology.engine.states import _counted_by
+from attentionology.engine.results.states import _counted_by
 
 OLD, NEW = {"attentionology": "0.3.0"}, {"attentionology": "0.4.0"}
 

@@ -19,8 +19,8 @@ from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import CorpusError, PlainText, load_text, load_treebank, stream
 from attentionology.corpora_loaders.alignment import Bitext, add_links, load_bitext, load_links, loading
 from attentionology.corpora_loaders.unique_names import Names
-from attentionology.engine.parts import content_of_inputs, parts_of
-from attentionology.engine.passes import Limits, plan_passes, run_passes
+from attentionology.engine.counting.parts import content_of_inputs, parts_of
+from attentionology.engine.counting.passes import Limits, plan_passes, run_passes
 from attentionology.extractors import make_segments
 from tests import tiny
 from tests.corpora import assert_same
@@ -264,7 +264,7 @@ def test_a_file_that_was_changed_is_refused_by_its_name(tmp_path, name, change):
 
 def test_equality_and_parts_are_decided_without_reading(tmp_path):
     pairs, gold = write(tmp_path, "pairs", PAIRS * 3), write(tmp_path, "gold", ["0-0"] * 12)
-    with in_files(2), patch("attentionology.engine.parts.WINDOW", 5):
+    with in_files(2), patch("attentionology.engine.counting.parts.WINDOW", 5):
         first, second = (load_bitext(pairs, gold=gold) for _ in range(2))
         with patch.object(loading.PairSource, "__call__", side_effect=AssertionError):
             passes = plan_passes([request("a", first), request("b", second)])

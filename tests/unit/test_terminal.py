@@ -19,7 +19,7 @@ from rich.table import Table
 from attentionology.analyses.alignment.decisions import symmetrized
 from attentionology.analyses.explanation.contract.options import ExplanationTestOptions
 from attentionology.analyses.shared.record import closing_lines
-from attentionology.engine.run import Run
+from attentionology.engine.results.run import Run
 from attentionology.extractors import get_kind
 from attentionology.extractors.translation import CrossMapMaker
 from attentionology.probes import make_probe

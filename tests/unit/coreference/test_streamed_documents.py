@@ -16,7 +16,7 @@ from attentionology.analyses.coreference.decisions import account, choices
 from attentionology.corpora_loaders import CorpusError, documents
 from attentionology.corpora_loaders.coreference.document import beginning_of
 from attentionology.corpora_loaders.documents import Documents, load_documents
-from attentionology.engine.parts import content_of_inputs
+from attentionology.engine.counting.parts import content_of_inputs
 from attentionology.extractors import make_windows
 from tests import tiny
 from tests.corpora import assert_same

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..analyses.contract import OptionError
-from ..analyses.shared.part_options import WHAT_IS_KEPT, PartOptions
-from ..analyses.shared.processes import ATTEMPTS, Processes, WorkerError, results_of_processes
-from ..corpora_loaders import Corpus
-from ..corpora_loaders.errors import AttentionologyError
-from ..reports.progress import Stages, watching_bar
-from ..storage.sealed import DamagedError
-from ..storage.writing import amount
+from ...analyses.contract import OptionError
+from ...analyses.shared.part_options import WHAT_IS_KEPT, PartOptions
+from ...analyses.shared.processes import ATTEMPTS, Processes, WorkerError, results_of_processes
+from ...corpora_loaders import Corpus
+from ...corpora_loaders.errors import AttentionologyError
+from ...reports.progress import Stages, watching_bar
+from ...storage.sealed import DamagedError
+from ...storage.writing import amount
 from .parts import PartCounter
 from .passes import Pass, PassCounts, run_passes
 from .preparing import Job, Prepared

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..analyses.comparison.results import contrasts_of_kinds
-from ..analyses.comparison.section import sections_by_analysis
-from ..analyses.contract import Analysis, Counted, OptionSet, Titles
-from ..analyses.shared.options import CountOptions
-from ..reports.page import Section
-from ..reports.tables import to_json
-from ..storage.characters import in_html
-from ..storage.plugins import RegistryError, running
+from ...analyses.comparison.results import contrasts_of_kinds
+from ...analyses.comparison.section import sections_by_analysis
+from ...analyses.contract import Analysis, Counted, OptionSet, Titles
+from ...analyses.shared.options import CountOptions
+from ...reports.page import Section
+from ...reports.tables import to_json
+from ...storage.characters import in_html
+from ...storage.plugins import RegistryError, running
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ..analyses.comparison.results import Comparison
-    from ..corpora_loaders import Corpus
-    from ..extractors import ExtractionLog
+    from ...analyses.comparison.results import Comparison
+    from ...corpora_loaders import Corpus
+    from ...extractors import ExtractionLog
 
 
 @dataclass(frozen=True, repr=False)

@@ -18,9 +18,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..corpora_loaders import AttentionologyError
-from ..reports.help.options import flag
-from ..storage.durable import size
+from ...corpora_loaders import AttentionologyError
+from ...reports.help.options import flag
+from ...storage.durable import size
 
 if TYPE_CHECKING:
     import torch

@@ -8,14 +8,14 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from ..analyses.comparison.findings import kinds_findings
-from ..analyses.comparison.results import Comparison
-from ..analyses.contract import OptionSet, Titles
-from ..analyses.shared.input_sample import MOST_ROWS, InputSample
-from ..analyses.shared.sampled_input import SampledInput
-from ..corpora_loaders.describing import amount
-from ..reports.explorer.contribution import Contribution
-from ..reports.explorer.data import (
+from ...analyses.comparison.findings import kinds_findings
+from ...analyses.comparison.results import Comparison
+from ...analyses.contract import OptionSet, Titles
+from ...analyses.shared.input_sample import MOST_ROWS, InputSample
+from ...analyses.shared.sampled_input import SampledInput
+from ...corpora_loaders.describing import amount
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import (
     CAUSAL_NOTE,
     Card,
     EncodedMap,
@@ -27,9 +27,9 @@ from ..reports.explorer.data import (
     Writing,
     deflated,
 )
-from ..reports.finding import Finding
-from ..reports.format import head_name
-from .results import Part
+from ...reports.finding import Finding
+from ...reports.format import head_name
+from .part import Part
 
 MOST_FINDINGS = 8
 """The number of findings at the top of the page."""

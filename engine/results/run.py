@@ -10,33 +10,33 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
-from ..analyses.contract import OptionSet, Titles
-from ..analyses.counting.metric import StateError
-from ..analyses.shared.input_sample import InputSample
-from ..reports.explorer.data import Explorer, script_json
-from ..reports.explorer.view import ExplorerView
-from ..reports.page import Section, write_report
-from ..reports.run_folder import EVERY_RUN, RunFolder
-from ..reports.tables import write_csv
-from ..storage.characters import in_html
-from ..storage.nearest import did_you_mean
-from ..storage.paths import path_identity, read_record
+from ...analyses.contract import OptionSet, Titles
+from ...analyses.counting.metric import StateError
+from ...analyses.shared.input_sample import InputSample
+from ...reports.explorer.data import Explorer, script_json
+from ...reports.explorer.view import ExplorerView
+from ...reports.page import Section, write_report
+from ...reports.run_folder import EVERY_RUN, RunFolder
+from ...reports.tables import write_csv
+from ...storage.characters import in_html
+from ...storage.nearest import did_you_mean
+from ...storage.paths import path_identity, read_record
 from .explorer import explorer_of
-from .results import Part, sections_of
+from .part import Part, sections_of
 from .states import FOLDER, RunStates, write_states
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from ..analyses.ablation.report import AblationResults
-    from ..analyses.alignment.rows import AlignmentResults
-    from ..analyses.clusters.report import ClusterResults
-    from ..analyses.comparison.results import Comparison
-    from ..analyses.coreference.rows import CoreferenceResults
-    from ..analyses.dependency.rows import DependencyResults
-    from ..analyses.norms.shown_tables import NormResults
-    from ..analyses.surface.shown_tables import SurfaceResults
+    from ...analyses.ablation.report import AblationResults
+    from ...analyses.alignment.rows import AlignmentResults
+    from ...analyses.clusters.report import ClusterResults
+    from ...analyses.comparison.results import Comparison
+    from ...analyses.coreference.rows import CoreferenceResults
+    from ...analyses.dependency.rows import DependencyResults
+    from ...analyses.norms.shown_tables import NormResults
+    from ...analyses.surface.shown_tables import SurfaceResults
 
 AnyRun = TypeVar("AnyRun", bound="Run")
 

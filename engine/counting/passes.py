@@ -14,12 +14,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..analyses.contract import Masking, Reader, Request
-from ..analyses.counting.metric import Metric
-from ..analyses.counting.stored_metrics import MetricStates
-from ..corpora_loaders import Corpus, Sentence
-from ..corpora_loaders.errors import out_of_memory
-from ..extractors import (
+from ...analyses.contract import Masking, Reader, Request
+from ...analyses.counting.metric import Metric
+from ...analyses.counting.stored_metrics import MetricStates
+from ...corpora_loaders import Corpus, Sentence
+from ...corpora_loaders.errors import out_of_memory
+from ...extractors import (
     DEFAULT_BATCH_CELLS,
     BatchMaker,
     Encoder,
@@ -32,14 +32,14 @@ from ..extractors import (
     shared_batches,
     shared_cells,
 )
-from ..extractors.maps.batching import TooLong, usual_cells
-from ..extractors.maps.shared_pass import kept_for
-from ..extractors.model.loaded_model import LoadedModel
-from ..extractors.translation import GATHERED, PairReader, read_pairs
-from ..reports.progress import Stages, progress_bar
-from ..storage.plugins import running
+from ...extractors.maps.batching import TooLong, usual_cells
+from ...extractors.maps.shared_pass import kept_for
+from ...extractors.model.loaded_model import LoadedModel
+from ...extractors.translation import GATHERED, PairReader, read_pairs
+from ...reports.progress import Stages, progress_bar
+from ...storage.plugins import running
+from ..results.states import to_plain
 from .memory import bytes_of_maps, check_memory
-from .states import to_plain
 
 
 @dataclass(frozen=True)

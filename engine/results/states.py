@@ -19,14 +19,14 @@ from typing import Any, TypeVar, get_origin
 from packaging.utils import canonicalize_name
 from torch import Tensor
 
-from ..analyses.counting.metric import StateError
-from ..analyses.counting.stored_metrics import MetricStates
-from ..corpora_loaders.errors import AttentionologyError
-from ..extractors import ExtractionError, ModelError
-from ..reports.run_folder import identity_of
-from ..storage.paths import RUN_RECORD, read_record
-from ..storage.sealed import DamagedError, digest_in, read_json, write_json
-from ..storage.tensors import pack, read_tensors, unpack, write_tensors
+from ...analyses.counting.metric import StateError
+from ...analyses.counting.stored_metrics import MetricStates
+from ...corpora_loaders.errors import AttentionologyError
+from ...extractors import ExtractionError, ModelError
+from ...reports.run_folder import identity_of
+from ...storage.paths import RUN_RECORD, read_record
+from ...storage.sealed import DamagedError, digest_in, read_json, write_json
+from ...storage.tensors import pack, read_tensors, unpack, write_tensors
 
 Read = TypeVar("Read")
 

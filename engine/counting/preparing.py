@@ -10,21 +10,21 @@ from typing import Any, ClassVar, Self
 
 import pandas as pd
 
-from ..analyses.contract import Analysis, Guesses, OptionSet, Plan, Request, SampledMaps, Setting
-from ..analyses.counting.counting import Counting
-from ..analyses.counting.metric import Metric
-from ..analyses.shared.input_options import ExampleOptions, ModelOptions
-from ..analyses.shared.input_sample import InputSample
-from ..analyses.shared.sampled_input import drawable
-from ..corpora_loaders import Corpus
-from ..extractors import MapMaker, Segments
-from ..extractors.model.loaded_model import LoadedModel
-from ..reports.progress import Stages
-from ..storage.plugins import extensions, running
-from .explorer import SPREAD, cells_to_fill
+from ...analyses.contract import Analysis, Guesses, OptionSet, Plan, Request, SampledMaps, Setting
+from ...analyses.counting.counting import Counting
+from ...analyses.counting.metric import Metric
+from ...analyses.shared.input_options import ExampleOptions, ModelOptions
+from ...analyses.shared.input_sample import InputSample
+from ...analyses.shared.sampled_input import drawable
+from ...corpora_loaders import Corpus
+from ...extractors import MapMaker, Segments
+from ...extractors.model.loaded_model import LoadedModel
+from ...reports.progress import Stages
+from ...storage.plugins import extensions, running
+from ..results.explorer import SPREAD, cells_to_fill
+from ..results.run import Run
+from ..results.states import to_plain
 from .passes import Limits, Pass, plan_passes, same_inputs
-from .run import Run
-from .states import to_plain
 
 _PREFIX = "examples"
 """The beginning of the names of samples, after which comes the kind of map."""

@@ -24,23 +24,23 @@ from typing import Any
 
 from torch import Tensor
 
-from ..analyses.contract import Request
-from ..analyses.counting.metric import NamesFiles
-from ..analyses.shared.part_options import WHAT_IS_KEPT
-from ..corpora_loaders import Sentence
-from ..extractors import ExtractionError
-from ..extractors.maps.batching import WINDOW
-from ..extractors.model.loaded_model import described_model
-from ..extractors.tokens.text_fit import TextFit
-from ..reports.provenance import source_digest
-from ..storage.cache_log import CacheLog
-from ..storage.durable import StorageError
-from ..storage.paths import check_kept_folder
-from ..storage.sealed import check, write_sealed
-from ..storage.tensors import read_tensors, tensor_content
+from ...analyses.contract import Request
+from ...analyses.counting.metric import NamesFiles
+from ...analyses.shared.part_options import WHAT_IS_KEPT
+from ...corpora_loaders import Sentence
+from ...extractors import ExtractionError
+from ...extractors.maps.batching import WINDOW
+from ...extractors.model.loaded_model import described_model
+from ...extractors.tokens.text_fit import TextFit
+from ...reports.provenance import source_digest
+from ...storage.cache_log import CacheLog
+from ...storage.durable import StorageError
+from ...storage.paths import check_kept_folder
+from ...storage.sealed import check, write_sealed
+from ...storage.tensors import read_tensors, tensor_content
+from ..results.states import packed_states, plain_failure, restored_failure, to_plain, unpacked_states
 from .passes import Pass, PassCounts, PassLog, Readers
 from .preparing import Job, Prepared, plan_analyses
-from .states import packed_states, plain_failure, restored_failure, to_plain, unpacked_states
 
 MOST_PARTS = 64
 """The largest number of parts of a pass. A part of a large corpus has several windows, so that its counts, which take a
