@@ -11,8 +11,8 @@ import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -170,9 +170,18 @@ def _parsed(arguments: list[str]) -> Runnable:
 
 def run_words(arguments: Sequence[str]) -> None:
     """Run a command line for another command, without what it prints, and raise its errors."""
+    from ..engine.counting.memory import MemoryShortageError, shortage
+
     command = checked(arguments)
-    with redirect_stdout(io.StringIO()):
-        command.run(shlex.join(["attentionology", *arguments]))
+    options = flat_options(command)
+    with redirect_stdout(io.StringIO()), _figures_of(options):
+        try:
+            command.run(shlex.join(["attentionology", *arguments]))
+        except Exception as error:
+            # A grid goes on after an error of the toolkit. Python and torch have errors of their own for this one.
+            if reason := out_of_memory(error):
+                raise MemoryShortageError(shortage(reason, options)) from error
+            raise
 
 
 def checked(arguments: Sequence[str]) -> Runnable:
@@ -198,12 +207,7 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
     options = flat_options(command)
     try:
         check_bounds(command)
-        with ExitStack() as settings:
-            settings.enter_context(showing(sys.stderr.isatty()))
-            if formats := options.get("figures"):
-                from ..reports.drawing import figure_formats  # it imports matplotlib
-
-                settings.enter_context(figure_formats(*formats))
+        with showing(sys.stderr.isatty()), _figures_of(options):
             return command.run(shlex.join(["attentionology", *arguments]))
     except KeyboardInterrupt:
         resumes = COMMANDS[arguments[0]].resumes or options.get("parts") is not None
@@ -215,6 +219,15 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
         if isinstance(error, AttentionologyError | OSError):
             return _fail(error)
         raise
+
+
+def _figures_of(options: Mapping[str, Any]) -> AbstractContextManager[None]:
+    """Let figures be written in the formats of the options while a block runs."""
+    if not (formats := options.get("figures")):
+        return nullcontext()
+    from ..reports.drawing import figure_formats  # it imports matplotlib
+
+    return figure_formats(*formats)
 
 
 def _fail(error: Exception) -> int:

@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.grid import numbers_of, shown_grid, spread
 from attentionology.scripts.cli import main
+from tests.outlines import FIGURES
 from tests.shown_tables import on_page
 
 TESTS = "--tests permutation --epochs 1 --replicates 10"
@@ -189,6 +191,40 @@ def test_models_that_align(tmp_path, capsys):
         name = f"{row['setting']} {row['measure']} {row['heads']}"
         assert table[name][1] == row["error_rate"]
         assert table[f"{name} mean"][1] == row["mean_error_rate"]
+
+
+def test_cells_write_figures_in_the_formats_that_they_are_given(tmp_path):
+    arguments = "--arguments=--limit 2 --analyses surface --replicates 0 --figures png"
+    with FIGURES.in_full():
+        assert grid("analyze", "--vary", "seed=0,1", arguments, "--out", tmp_path / "g") == 0
+    cells = sorted((tmp_path / "g" / "cells").iterdir())
+    assert len(cells) == 2
+    for cell in cells:
+        drawn = {path.name for path in (cell / "figures").iterdir()}
+        assert {name.replace(".svg", ".png") for name in drawn if name.endswith(".svg")} < drawn
+
+
+def test_a_cell_without_memory_is_named_and_the_others_are_run(tmp_path, monkeypatch):
+    prepare = AnalyzeJob.prepare
+
+    def fail_once(job, **inputs):
+        if job.seed == 0:
+            raise MemoryError
+        return prepare(job, **inputs)
+
+    monkeypatch.setattr(AnalyzeJob, "prepare", fail_once)
+    arguments = "--arguments=--limit 2 --analyses surface --replicates 0"
+    assert grid("analyze", "--vary", "seed=0,1", arguments, "--out", tmp_path / "g") == 3
+    first, second = pd.read_csv(tmp_path / "g" / "grid.csv")["status"]
+    assert "out of memory" in first
+    assert "--batch-cells" in first
+    assert second == "done"
+
+
+def test_an_error_that_the_toolkit_does_not_know_ends_a_grid(tmp_path, monkeypatch):
+    monkeypatch.setattr(AnalyzeJob, "prepare", lambda job, **inputs: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        grid("analyze", "--vary", "seed=0,1", "--arguments=--limit 2", "--out", tmp_path / "g")
 
 
 def test_command_lines_of_all_cells(files, tmp_path, capsys):
