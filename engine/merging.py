@@ -237,8 +237,8 @@ def _merged_checks(corpora: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _merged_options(options: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the options of all runs together: those of the first, with all inputs and the smallest sample."""
     merged = dict(options[0])
-    for name in ("corpus", "test"):
-        if name in merged:
+    for name in ("corpus", "text", "test"):
+        if any(of_run.get(name) for of_run in options):  # otherwise the value is what the run says without files
             merged[name] = [file for of_run in options for file in of_run.get(name) or []]
     if examples := [of_run["examples"] for of_run in options if of_run.get("examples") is not None]:
         merged["examples"] = min(examples)

@@ -219,6 +219,14 @@ def test_a_merged_run_has_the_smallest_of_the_samples():
     assert _merged_options([{"examples": 7}, {"examples": None}, {"examples": 3}]) == {"examples": 3}
 
 
+def test_the_options_of_a_merged_run_name_all_its_files():
+    of_text = [{"corpus": [], "text": ["a.txt", "b.txt"]}, {"corpus": [], "text": ["c.txt"]}]
+    assert _merged_options(of_text) == {"corpus": [], "text": ["a.txt", "b.txt", "c.txt"]}
+    of_corpus = [{"corpus": ["a.conllu"], "text": None}, {"corpus": ["b.conllu"], "text": None}]
+    assert _merged_options(of_corpus) == {"corpus": ["a.conllu", "b.conllu"], "text": None}
+    assert _merged_options([{"test": ["a.txt"]}, {"test": None}]) == {"test": ["a.txt"]}
+
+
 def test_a_merged_table_has_the_columns_of_the_last_run(small, other):
     runs = {"first": small, "last": other}
     states = [
