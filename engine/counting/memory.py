@@ -44,13 +44,15 @@ class MemoryShortageError(AttentionologyError):
     """The run would take more memory than there is."""
 
 
-def bytes_of_maps(n_layers: int, n_heads: int, *, longest: int, batch_cells: int) -> int:
+def bytes_of_maps(n_layers: int, n_heads: int, *, longest: int, batch_cells: int, batch_pieces: int) -> int:
     """Estimate the bytes of the largest batch of maps, while it is made and close decisions are made again.
 
-    How many cells a batch has depends on its sentences, so the largest possible one is assumed.
+    How many cells a batch has depends on its sentences, so the largest possible one within the bounds on its cells and
+    its pieces is assumed.
     """
     longest_cells = longest**2
-    cells = max(longest_cells, min(batch_cells, 1024 * longest))
+    # A batch of one sentence may be larger than the bounds. Pieces have at most ``longest`` cells each.
+    cells = max(longest_cells, min(batch_cells, batch_pieces * longest))
     # All layers of the batch are in float32; those of one sentence at a time are in float64, which takes two more cells
     # of 4 bytes for each cell.
     maps = 4 * n_layers * n_heads * (cells + 2 * longest_cells)

@@ -32,7 +32,7 @@ from ...extractors import (
     shared_batches,
     shared_cells,
 )
-from ...extractors.maps.batching import TooLong, usual_cells
+from ...extractors.maps.batching import TooLong, most_pieces, usual_cells
 from ...extractors.maps.shared_pass import kept_for
 from ...extractors.model.loaded_model import LoadedModel
 from ...extractors.translation import GATHERED, PairReader, read_pairs
@@ -233,7 +233,8 @@ class Pass:
         heads = max(shape[2] for shape in shapes)
         longest = max(shape[-1] for shape in shapes)
         cells = shared_cells(list(batch_of), limits.batch_cells)
-        map_bytes = bytes_of_maps(layers, heads, longest=longest, batch_cells=cells)
+        pieces = most_pieces(model.device)
+        map_bytes = bytes_of_maps(layers, heads, longest=longest, batch_cells=cells, batch_pieces=pieces)
         state_bytes = sum(request.metric.state_bytes(batch_of[request.maker]) for request in self.requests)
         check_memory(state_bytes, map_bytes, model.device)
         return map_bytes

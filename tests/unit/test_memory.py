@@ -140,7 +140,7 @@ def test_a_long_sentence_takes_few_copies_of_its_maps_and_that_is_told_before(lo
         peaks.append(peak)
     taken = peaks[0].resident - peaks[1].resident
     assert taken < 6 * MAPS
-    told = memory.bytes_of_maps(LAYERS, HEADS, longest=WORDS + 2, batch_cells=1)
+    told = memory.bytes_of_maps(LAYERS, HEADS, longest=WORDS + 2, batch_cells=1, batch_pieces=1)
     assert taken / 1.5 < told < taken * 1.5
 
     limit = peaks[1].virtual + 2 * MAPS
