@@ -107,6 +107,7 @@ class AnalyzeJob(Job):
             readers = " or ".join(name for name, row in registered_analyses().items() if group_class in row.options)
             names = " ".join(analysis.name for analysis in chosen)
             raise OptionError(f"{flag(option)} is for {readers}, not among --analyses {names}")
+        # Analyses of maps have this option for any kind of map, but only some kinds read it.
         maps_pass_block = any("atbff" in kind_of_map for kind_of_map in self.groups[MapOptions].map)
         reads_feed_forward = maps_pass_block or any(not analysis.of_maps for analysis in chosen)
         if self.groups[FeedForwardOptions] != FeedForwardOptions() and not reads_feed_forward:
@@ -131,6 +132,7 @@ class AnalyzeJob(Job):
             chosen=tuple(analysis.name for analysis in chosen),
             seed=self.seed,
             max_length=limits.max_length,
+            # Few analyses need these heads. The first one that does loads them for all.
             load_masked_lm=functools.cache(lambda: load_head(setting.encoder)),
             load_causal_lm=functools.cache(lambda: load_head(setting.encoder, causal=True)),
         )

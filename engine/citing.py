@@ -93,6 +93,8 @@ def bibtex(record: Mapping[str, Any]) -> str:
     """Return the BibTeX entries of what a run used."""
     options = record["options"]
     subcommand = record["command"].split()[1:2]  # the second word; a function of Python has none
+    # `papers.bib` says of each paper what it is cited for: names of analyses, tests, commands, kinds of maps and
+    # options.
     used = {*_names(options.get("analyses")), *_names(options.get("tests")), *subcommand}
     for kind in _names(options["map"]):
         used.update(kind.split(":"))  # such as rollout:norm

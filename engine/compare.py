@@ -109,6 +109,7 @@ def compare(
     shown_options = {"names": labels, "min_count": min_count, "relations": list(relations)}
     by_label = dict(zip(labels, runs, strict=True))
     written = partial(_as_run, comparison, by_label, shown_options, "attentionology.compare(…)", Stages())
+    # The page, its figures and `save` all ask for the run, whose figures take longest. They get the same one.
     return replace(comparison, written=cache(written))
 
 

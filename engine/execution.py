@@ -71,6 +71,8 @@ def count_share(
     stages = Stages()
     counter = PartCounter(job, job.prepare(model=model, corpus=corpus, stages=stages), part_options.parts)
     share, shares = part_options.share or (1, 1)  # the first of one share has all parts
+    # Parts are dealt in turn, because the parts of one pass follow each other, and a pass may take much longer than
+    # another. In blocks, one share would get all of its parts.
     numbers = range(share - 1, len(counter.parts), shares)
     count_missing(counter, numbers, part_options, stages)
     in_folder = sum(map(counter.has, counter.parts))

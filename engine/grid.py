@@ -108,6 +108,8 @@ def run_grid(grid: Grid, run: Run) -> pd.DataFrame:
         for cell in cells:
             folder, words = grid.folder_of(cell), grid.words_of(cell)
             status = DONE
+            # A results folder appears whole or not at all, so a record means that the cell was finished. The name of
+            # the folder has the values that vary, but only the command line has the options of all cells, too.
             earlier_run = read_record(folder)
             if earlier_run is None or earlier_run["command"] != shlex.join(["attentionology", *words]):
                 try:

@@ -92,6 +92,7 @@ def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunState
             merged_table = tables.setdefault(name, {"columns": [], "rows": []})
             merged_table["columns"] = table["columns"]
             merged_table["rows"] += table["rows"]
+    # Sentences with the same id and the same words are an error, see `_check_pair`.
     with_other_words = {
         name
         for one, other in combinations(states, 2)

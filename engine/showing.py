@@ -135,6 +135,7 @@ def explore(
     explorer = run.explorer()
     if explorer.sample is None:
         raise OptionError("none of the sentences is short enough to be drawn")
+    # The sample has the sentences in the order of their hashes.
     order = {sentence.id: position for position, sentence in enumerate(sentences)}
     in_order = sorted(explorer.sample.sentences, key=lambda sentence: order[sentence.id])
     sample = replace(explorer.sample, sentences=tuple(in_order))
@@ -217,6 +218,7 @@ def _view(batch: MapBatch, guesses: npt.NDArray[np.int64], sentence: Sentence, l
     place = layer - 1, head - 1 if has_heads else 0
     values: npt.NDArray[np.float64] = maps[place].astype("float64")
     guesses_of_head = guesses[place][:n_words].tolist()
+    # The bound is far above what rounding does to the sums of weights, and far below what distinguishes norms.
     sums_to_one = bool((abs(values.sum(1) - 1) < 1e-3).all())
 
     # Heads in the sentence count its words from 1; those in the view are positions that count special tokens, too.

@@ -188,6 +188,7 @@ def count_heads(batches: Iterable[MapBatch]) -> tuple[Int[ndarray, "2 layers hea
 
 def _most_attended(example: ProbedSentence, heads: slice) -> Int[ndarray, "2 heads words"]:
     """Return the number of the word that each word attends to most, and of the word that attends most to it."""
+    # The diagonal is overwritten, and other readers have the same maps.
     maps = example.maps[heads, example.words, example.words].numpy().copy()
     n = maps.shape[-1]
     maps[:, range(n), range(n)] = -np.inf

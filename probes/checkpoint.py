@@ -99,6 +99,7 @@ class Checkpoint:
 
     def due(self) -> bool:
         """Whether it is time to write the file again."""
+        # Unlike the time of day, this clock is never set back.
         return time.monotonic() - self._last >= self.every
 
     def save(self, state: TrainingState, tensors: dict[str, Tensor]) -> None:

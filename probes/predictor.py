@@ -49,6 +49,7 @@ def decode(scores: Float[ndarray, "words candidates"], decoding: Decoding) -> In
         return best
     n = len(scores)
     # From a word (row) to its head (column). There is no edge from the root, and none from a word to itself.
+    # Differences of scores must survive beside the cost of a root, which is larger than all of them: float64.
     edges = np.full((n + 1, n + 1), np.nan)
     edges[1:] = scores
     np.fill_diagonal(edges, np.nan)

@@ -102,6 +102,7 @@ def arc_weights(probe: Probe, batches: Iterable[MapBatch]) -> dict[str, ArcWeigh
         maps = example.maps[:, example.words, example.words]
         governors = head_of[dependents]
         attention = torch.cat([maps[:, dependents, governors], maps[:, governors, dependents]]).T  # as the weight
+        # The sums are over all arcs of a treebank, for which float32 has too few digits.
         weights_and_contributions = torch.stack([weight, weight * attention]).double().numpy()
         relations = np.array(example.sentence.relations, dtype=object)[dependents]
         sums_of_sentence = {}

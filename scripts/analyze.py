@@ -69,6 +69,7 @@ class Analyze:
 def analyze_command() -> type[Analyze]:
     """The command with the options of all registered analyses, those of other packages too."""
     rows = registered_analyses().values()
+    # Several analyses may share a group, such as that of the bootstrap, whose options the command has once.
     kinds = list(dict.fromkeys(kind for row in rows for kind in row.options))
     _check_options(kinds)
     groups = [(f"group_{number}", kind, field(default_factory=kind)) for number, kind in enumerate(kinds)]

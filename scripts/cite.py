@@ -34,6 +34,7 @@ class Cite:
 
         citation = cite_run(self.run_folder)
         if warning := warning_of(read_record(self.run_folder) or {}):
+            # The warning goes to stderr, because the text may be redirected to a file or to another program.
             complain(f"Warning: {warning}", 0)
         if self.json:
             say_json(json.dumps(citation._asdict(), ensure_ascii=False) + "\n")

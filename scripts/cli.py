@@ -134,6 +134,7 @@ def _check_words(arguments: list[str]) -> None:
     name = arguments[0] if arguments and not arguments[0].startswith("-") else None
     if name not in COMMANDS:
         raise OptionError(no_command(name, tuple(COMMANDS)))
+    # The parser takes --min_count as well as --min-count, and of an option that is repeated, only the last values.
     options = Counter(word.split("=", 1)[0].replace("_", "-") for word in arguments if word.startswith("--"))
     for option, times in options.items():
         if times > 1:
@@ -210,6 +211,7 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
         with showing(sys.stderr.isatty()), _figures_of(options):
             return command.run(shlex.join(["attentionology", *arguments]))
     except KeyboardInterrupt:
+        # Caches and parts are written while a command counts; its results folder appears at the end.
         resumes = COMMANDS[arguments[0]].resumes or options.get("parts") is not None
         hint = "; the same command goes on where it stopped" if resumes else ""
         return complain(f"attentionology: interrupted; no results were written{hint}", 130)

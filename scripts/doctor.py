@@ -74,6 +74,7 @@ class Doctor:
                 mark = {True: "ok  ", False: "FAIL", None: "    "}[check.passed]
                 mark = "WARN" if examination and examination.warns_in(check) else mark
                 say(f"{mark} {check.name}: {check.found}")
+        # A check may fail for a kind of map that nobody has asked for. The verdicts are about those of --map alone.
         decisive = examination.verdicts() if examination else checks
         healthy = all(check.passed is not False for check in decisive)
         name = model_label(encoder.name, encoder.files.revision, offline=encoder.files.offline)

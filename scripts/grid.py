@@ -64,6 +64,7 @@ class GridCommand:
             raise OptionError(
                 f"--over {self.over}: this option does not vary; those that do are {', '.join(grid.varied)}"
             )
+        # All options are checked before the first cell is run, because the last one may come hours later.
         command_lines = [grid.words_of(cell) for cell in grid.cells()]
         for words in command_lines:
             try:

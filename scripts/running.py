@@ -126,6 +126,7 @@ def print_results(value: Mapping[str, Any], shown: Sequence[Show], lines: Iterab
     if as_json:
         say_json(to_json(value))
         return
+    # A file or a pipe has no width. With a fixed one, its content does not depend on the window.
     terminal = Terminal(None if sys.stdout.isatty() else WIDE)
     with delivered():
         for index, show in enumerate(shown):

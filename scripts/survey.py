@@ -40,6 +40,7 @@ class SurveyCommand(SurveyOptions):
         from ..engine.surveying.plan import check_survey, plan_survey
         from .running import print_results
 
+        # Wrong options are found before the plan downloads treebanks.
         check_survey(self)
         if self.dry_run:
             estimate = estimate_survey(plan_survey(self))

@@ -98,6 +98,7 @@ class PartTask:
             job = job.on_device(f"cuda:{process % max(1, torch.cuda.device_count())}")
         elif job.model.device == "cpu":
             torch.set_num_threads(1)  # threads of several processes would wait for each other
+        # A prepared run has the model in it, which is large. So every process loads it, and makes the same plan.
         counter = PartCounter(job, job.prepare(corpus=self.corpus), self.folder)
         if counter.fingerprint != self.fingerprint:
             raise WorkerError("the model or the toolkit has changed while the run was started; run the command again")
@@ -206,6 +207,8 @@ def count_on_ray(counter: PartCounter, numbers: Sequence[int], options: PartOpti
         if not available:
             raise OptionError(f"the Ray cluster has no {resource} for --device {device}")
         of_each_actor = {"num_cpus": 1, "num_gpus": int(resource == "GPU")}
+        # Ray counts how often a task is repeated, `ATTEMPTS` how often it is tried. Restarts are many, because an actor
+        # that counts many parts may lose its node more than once, but they must end.
         actor_class = ray.remote(max_restarts=10, max_task_retries=ATTEMPTS - 1, **of_each_actor)(RayWorker)
         task = ray.put(PartTask.of(counter))
         workers = min(options.workers or available, len(numbers))

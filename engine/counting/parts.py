@@ -110,6 +110,7 @@ def fingerprint(prepared: Prepared) -> str:
     """Return a digest of everything on which counts depend, apart from the inputs and the requests."""
     model = prepared.setting.model
     of_analyses = [Path(inspect.getfile(type(analysis))).read_bytes() for analysis in prepared.chosen]
+    # Two devices or two ways of making batches may round differently, so their parts must not be mixed.
     described = {
         "format": _FORMAT,
         "sources": source_digest(),
@@ -267,6 +268,7 @@ def check_folder(folder: Path, reads: Iterable[str | Path] = (), out: Path | Non
     check_kept_folder(folder, reads=reads, out=out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # Permissions do not tell whether a file can be written, for example to a file system that is mounted read-only.
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written: {error.strerror or error}") from error

@@ -188,6 +188,8 @@ class Pass:
             if not log.read and (self.optional or not may_be_empty):
                 raise ExtractionError(f"none of the {len(self.inputs)} {self.unit} could be read: {log.reasons()}")
         except (ModelError, ExtractionError) as error:
+            # A lack of memory is no property of the model: on a larger machine, this pass would not fail, and results
+            # must not depend on the machine.
             if not self.optional or out_of_memory(error):
                 raise
             counts.failures |= dict.fromkeys(names, error)
@@ -255,6 +257,7 @@ def plan_passes(requests: Sequence[Request]) -> list[Pass]:
         else:
             groups.append([request])
     passes = [Pass(group[0].copy, group[0].inputs, group[0].masking, tuple(group)) for group in groups]
+    # `Readers` holds one copy at a time, so the passes of a copy follow each other. The order of the others is kept.
     return sorted(passes, key=lambda planned: -1 if planned.copy is None else planned.copy)
 
 

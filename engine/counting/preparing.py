@@ -202,6 +202,7 @@ def _by_inputs(plans: list[PlannedAnalysis]) -> list[tuple[Plan[Any], dict[str, 
     sets: list[tuple[Plan[Any], dict[str, Analysis[Any, Any]]]] = []
     for analysis, _, plan in plans:
         first = plan.requests[0]
+        # The page shows what the model itself reads. An optional pass may fail, and would take the examples with it.
         if first.copy is not None or first.masking is not None or first.optional:
             continue
         for earlier, analyses in sets:

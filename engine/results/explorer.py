@@ -135,6 +135,7 @@ def _cards(contributed: _Contributions, first_kinds: _Contributions, n_layers: i
     for name in (head_name(layer, head) for layer in range(1, n_layers + 1) for head in range(1, n_heads + 1)):
         phrases = []
         for part, contribution in first_kinds:
+            # With one kind of map, its name in every phrase would tell nothing.
             note = f" (map {part.kind})" if several_kinds and part.kind is not None else ""
             phrases += [phrase + note for phrase in contribution.phrases.get(name, ())]
         facts = [fact for contribution in contributions for fact in contribution.facts.get(name, ())]

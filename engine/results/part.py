@@ -161,5 +161,6 @@ def complete_record(record: Mapping[str, Any], parts: Sequence[Part], options: O
     for name, by_kind in by_name.items():
         first, *others = by_kind.values()
         added[name] = first if all(value == first for value in others) else by_kind
+    # Kinds of maps often have the same warning, which stands in the record once.
     warnings = [warning for part in parts for warning in part.analysis.warnings(part.results)]
     return {**record, **added, "warnings": [*record["warnings"], *dict.fromkeys(warnings)]}

@@ -237,6 +237,7 @@ class Run:
 def save_run(run: AnyRun, out: Path, *, overwrite: bool = False, reads: Iterable[str | Path] = ()) -> AnyRun:
     """Write a whole run folder. If the run is from this folder, its trained models stay."""
     with RunFolder(out, overwrite=overwrite, reads=reads) as target:
+        # The counts do not give a trained model again, and the folder that has it may be the one which is replaced.
         if run.trained is None and run.folder is not None and path_identity(run.folder) == path_identity(out):
             _copy_models(run.folder, target.path)
         run = write_run(target.path, run)
@@ -260,6 +261,8 @@ def write_run(folder: Path, run: AnyRun) -> AnyRun:
     run = replace(run, sections=run.shown_sections)
     try:
         if run.stored is not None:
+            # `save` adds the folder to the options of the record. The record among the states must have the same
+            # options, or the states would count as those of another run.
             states = run.stored()
             write_states(folder, replace(states, record={**states.record, "options": run.record["options"]}))
     except StateError as error:

@@ -119,6 +119,7 @@ def _states_of(folder: Path, overview: Mapping[str, Any]) -> RunStates:
         record = {**record, "options": {**record["options"], "special": "renormalize"}}
     digests = overview["sha256"]
     file_of_request = {request: folder / FOLDER / name for request, name in overview["requests"].items()}
+    # Which states a metric must have depends on the versions that counted it, so each metric knows them.
     versions = tuple(_counted_by(record))
     model, corpus = overview["titles"]
     return RunStates(  # JSON has lists where the states have tuples
@@ -154,6 +155,8 @@ def _check_record(folder: Path, record: Mapping[str, Any]) -> None:
     record_in_folder = read_record(folder)
     if record_in_folder is None:
         return
+    # The digests of a folder states that was copied from another run agree with each other, so only the record beside
+    # it can tell.
     of_states, of_folder = identity_of(record), identity_of(record_in_folder)
     if differing := [entry for entry in of_states if of_states[entry] != of_folder[entry]]:
         raise StateError(
@@ -219,6 +222,8 @@ def packed_bytes(states: MetricStates) -> int:
 def to_plain(value: object, what: str) -> Any:
     """Return a value as numbers, strings, lists and dictionaries; ``what`` names it in the message of an error."""
     try:
+        # The way over text makes lists of tuples and strings of keys here already, so that a run which was just counted
+        # and one that was loaded are made of the same values.
         return json.loads(json.dumps(value, default=_simpler))
     except (TypeError, ValueError, RecursionError) as error:
         raise StateError(f"{what} cannot be stored: {error}") from None
@@ -261,6 +266,7 @@ def _converter() -> Any:
     def frame(columns: list[tuple[str, str, str]], _: type[Any]) -> pd.DataFrame:  # columns as `_simpler` writes them
         return pd.DataFrame({name: pd.Series(json.loads(text), dtype=dtype) for name, dtype, text in columns})
 
+    # A key that is not known comes from another version. To ignore it might change a result.
     converter = make_converter(forbid_extra_keys=True)
     converter.register_structure_hook(pd.DataFrame, frame)
 

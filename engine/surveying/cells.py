@@ -114,6 +114,8 @@ class CellCounter(Generic[Result]):
             try:
                 self._encoders[model] = model.load()
             except Exception as error:
+                # A model that cannot be loaded, such as one that must be downloaded, would fail again for every
+                # treebank.
                 self._errors[model] = error
                 raise
         return self._encoders[model]
@@ -133,6 +135,7 @@ def together_or_alone(
     """Count all kinds of maps in one pass or, if the model cannot give one of them, each kind alone."""
     try:
         return [count(kinds)], []
+    # The kinds share one pass, so one that the model cannot give stops the others, which it can give.
     except (ModelError, ExtractionError):
         if len(kinds) == 1:
             raise

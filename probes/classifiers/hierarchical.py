@@ -72,6 +72,7 @@ class HierarchicalClassifier(AttentionClassifier):
         super().build(vocabulary, classes, vectors)
         dimensions, size = self.config["dimensions"], self.config["size"]
         with INITIAL_WEIGHTS, torch.random.fork_rng(devices=[]):
+            # With the seed of the base, these layers would have the numbers that it has drawn already.
             torch.manual_seed(self.config["random_state"] + 1)
             self.word_encoder = BiLSTM(dimensions, size)
             self.attend_words = nn.Sequential(

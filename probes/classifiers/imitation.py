@@ -61,6 +61,7 @@ class Imitation:
     ) -> Float[Tensor, ""]:
         """See `Objective`."""
         output_tvd = (logits.softmax(-1) - self.probabilities[list(indices)].to(logits)).abs().sum() / 2
+        # Attention to a text was kept without padding, which differs from batch to batch.
         base_alpha = torch.zeros_like(alpha)
         for position, index in enumerate(indices):
             original = self.attention[index]

@@ -52,6 +52,7 @@ def masked_word_penalty(
     masked_ids[:, 1:-1][is_masked] = MASK
     logits, n_masked = predict(masked_ids, is_masked), is_masked.sum(1)
     errors: Tensor = functional.cross_entropy(logits, ids[:, 1:-1][is_masked], reduction="none")
+    # Each error is divided by the number of masked words of its own text, in the order in which a mask selects them.
     return (errors / n_masked.repeat_interleave(n_masked)).sum()
 
 

@@ -33,4 +33,5 @@ class ClassifierState(WordStates):
 def normalized(scores: Float[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, "batch 1 n"]:
     """Return the softmax of scores over the words of each text. A text without words has a row of zeros."""
     scores = scores.masked_fill(~mask, -math.inf)
+    # The softmax of −∞ alone is NaN, and would stay NaN when it is multiplied by 0.
     return (torch.where(mask.any(1)[:, None], scores, 0.0).softmax(-1) * mask)[:, None]

@@ -192,6 +192,7 @@ def train(
         score = -total_loss if dev_auc is None else dev_auc
         if score > best_score:
             best_score, epochs_since_best = score, 0
+            # The optimizer changes the parameters in place.
             best_weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         else:
             epochs_since_best += 1
@@ -218,6 +219,7 @@ def shuffled_batches(texts: Sequence[Words], size: int, seed: tuple[int, int]) -
     order = rng.permutation(len(texts))
     batches: list[list[int]] = []
     for first in range(0, len(order), size * _BLOCK):
+        # Texts of one batch are padded to the longest. Sorting within blocks alone keeps the batches random.
         block = sorted(order[first : first + size * _BLOCK].tolist(), key=lambda index: len(texts[index]))
         batches += [block[start : start + size] for start in range(0, len(block), size)]
     for index in rng.permutation(len(batches)):

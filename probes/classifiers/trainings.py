@@ -45,6 +45,7 @@ class ClassifierTraining:
 
     def key(self, model: Trainable) -> str:
         """Return a key that changes with everything that training depends on."""
+        # Another version of torch may round differently, which training makes larger and larger.
         depends_on = [_LAYOUT, torch.__version__, self.seed, asdict(self.recipe), self.identity, self.made_of(model)]
         return hashlib.sha256(json.dumps(depends_on, sort_keys=True).encode()).hexdigest()[:24]
 

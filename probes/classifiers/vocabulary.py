@@ -34,6 +34,7 @@ class Vocabulary:
             vectors: word vectors; their words have rows whether or not they occur in the texts.
         """
         counts = Counter(word for text in texts for word in text)
+        # Sorted, because the rows decide which initial weights a word gets, and texts may come in another order.
         frequent = sorted(word for word, count in counts.items() if count >= min_count)
         return cls(tuple(dict.fromkeys([*frequent, *(vectors.index if vectors else ())])))
 
