@@ -27,11 +27,11 @@ from .engine.analyze import analyze as analyze
 from .engine.compare import compare as compare
 from .engine.corpus import CorpusOptions as CorpusOptions
 from .engine.explain import explain as explain
-from .engine.merging import merge_runs as merge_runs
+from .engine.merge import merge_runs as merge_runs
 from .engine.probe import probe as probe
 from .engine.results.run import Run as Run
-from .engine.showing import explore as explore
-from .engine.showing import show as show
+from .engine.show import explore as explore
+from .engine.show import show as show
 from .engine.stored_run import load_run as load_run
 from .engine.stored_run import report_run as report_run
 from .engine.survey import survey as survey

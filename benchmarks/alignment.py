@@ -50,8 +50,8 @@ from attentionology.corpora_loaders.alignment import (
     write_links,
 )
 from attentionology.engine.align import AlignJob
+from attentionology.engine.counting.job import plan_analyses
 from attentionology.engine.counting.passes import run_passes
-from attentionology.engine.counting.preparing import plan_analyses
 from attentionology.extractors.translation import Translator, load_sample_translator, read_pairs
 from benchmarks.made_up_pair import SEED, make_pair
 from benchmarks.measuring import peak_memory, ratio, take_turns

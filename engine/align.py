@@ -25,8 +25,8 @@ from ..corpora_loaders.alignment import Bitext, write_links
 from ..extractors.model.loaded_model import LoadedModel
 from ..extractors.translation import PairEncoder, PairReader
 from ..reports.progress import Stages, showing
+from .counting.job import Job, Prepared
 from .counting.passes import Limits, reader_of
-from .counting.preparing import Job, Prepared
 from .execution import execute
 from .results.run import Run
 

@@ -27,8 +27,8 @@ from ..extractors.model.loaded_model import LoadedModel
 from ..reports.help.options import flag
 from ..reports.progress import Stages, showing
 from .corpus import CorpusOptions, check_analyses, check_files, cut_text, files_of, has_trees, read_corpus, unmet
+from .counting.job import Job, Prepared
 from .counting.passes import Limits
-from .counting.preparing import Job, Prepared
 from .execution import execute
 from .results.run import Run
 

@@ -20,7 +20,7 @@ from ..reports.progress import Stages
 from ..reports.run_folder import EVERY_RUN, RunFolder, address_of
 from ..storage.nearest import did_you_mean
 from ..storage.paths import named_twice
-from .compared import Compared, ComparedRun, differ_in, load_compared_run, names_of, pairing_of
+from .compared_run import Compared, ComparedRun, differ_in, load_compared_run, names_of, pairing_of
 from .results.run import Run, write_run
 from .stored_run import registered_analysis
 

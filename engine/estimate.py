@@ -14,10 +14,10 @@ from ..corpora_loaders import Corpus
 from ..corpora_loaders.describing import amount
 from ..extractors import ExtractionError
 from ..storage.durable import size
+from .counting.job import Job, Prepared, plan_analyses
 from .counting.memory import LIBRARIES, available_memory
 from .counting.parts import PartCounter, parts_of
 from .counting.passes import Pass, PassCounts
-from .counting.preparing import Job, Prepared, plan_analyses
 from .execution import check_job
 from .results.states import packed_bytes
 

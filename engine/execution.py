@@ -29,9 +29,9 @@ from ..reports.run_folder import RunFolder
 from ..storage.paths import check_file
 from .corpus import title_of_files
 from .counting.executors import ShareCounts, count_missing, count_passes
+from .counting.job import Job, Planned, Prepared, plan_analyses
 from .counting.parts import PartCounter, check_folder
 from .counting.passes import PassCounts, reader_of
-from .counting.preparing import Job, Planned, Prepared, plan_analyses
 from .results.part import Part, compared_kinds, complete_record, with_results
 from .results.run import Run, write_run
 from .stored_run import states_of

@@ -30,7 +30,7 @@ from ..reports.progress import Stages, showing
 from ..reports.run_folder import RunFolder
 from ..storage.nearest import did_you_mean
 from ..storage.paths import check_kept_folder, path_identity
-from .compared import pairing_of
+from .compared_run import pairing_of
 from .corpus import CorpusOptions
 from .results.run import Run, save_run, write_run
 from .results.states import SURVEY

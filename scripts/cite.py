@@ -28,7 +28,7 @@ class Cite:
 
     def run(self, command: str = "") -> int:
         """Print the citation and return the exit status."""
-        from ..engine.citing import cite_run, warning_of
+        from ..engine.cite import cite_run, warning_of
         from ..reports.streams import complain
         from ..storage.paths import read_record
 

@@ -50,7 +50,7 @@ class Explore:
         check_file(self.out, overwrite=self.overwrite, reads=paths_read(self.model.model, self.text))
         from ..corpora_loaders import Sentence, load_text
         from ..corpora_loaders.treebank import with_id
-        from ..engine.showing import explore  # it imports torch
+        from ..engine.show import explore  # it imports torch
 
         sentences: list[str | Sentence] = list(self.sentence)
         for line in load_text(self.text) if self.text else ():

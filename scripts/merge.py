@@ -28,7 +28,7 @@ class Merge:
 
     def run(self, command: str = "") -> int:
         """Merge the runs and return the exit status."""
-        from ..engine.merging import merge_runs
+        from ..engine.merge import merge_runs
         from .running import print_run, tables_of
 
         out = self.output.out or Path("runs/merged")

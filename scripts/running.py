@@ -20,7 +20,7 @@ from ..analyses.comparison.section import comparison_tables
 from ..analyses.shared.input_options import OutputOptions
 from ..analyses.shared.part_options import PartOptions
 from ..analyses.shared.record import closing_lines, fit_warnings
-from ..engine.counting.preparing import Job
+from ..engine.counting.job import Job
 from ..engine.estimate import estimate_run
 from ..engine.execution import check_written, count_share, execute
 from ..engine.results.part import Part

@@ -68,7 +68,7 @@ class Show:
     def run(self, command: str = "") -> int:
         """Draw the heads and return the exit status."""
         from ..engine.corpus import CorpusOptions, check_analyses, read_corpus
-        from ..engine.shown import FORMATS
+        from ..engine.shown_heads import FORMATS
 
         self.model.check()
         if not self.head:
@@ -81,7 +81,7 @@ class Show:
             if self.out.suffix.lower() not in FORMATS:
                 raise OptionError(f"the name of --out must end in {', '.join(FORMATS)}, not {self.out.suffix!r}")
             check_file(self.out, overwrite=self.overwrite, reads=paths_read(self.model.model, self.corpus))
-        from ..engine.showing import find_sentences, show  # it imports torch
+        from ..engine.show import find_sentences, show  # it imports torch
 
         sentences: list[str | Sentence] = list(self.text)
         if self.corpus is not None:

@@ -22,7 +22,7 @@ from ..analyses.shared.part_options import PartOptions
 from ..corpora_loaders import Corpus
 from ..engine.analyze import analyze
 from ..engine.counting import parts as engine_parts
-from ..engine.merging import merged_states
+from ..engine.merge import merged_states
 from ..engine.results.run import Run
 from ..engine.results.states import RunStates
 from ..engine.stored_run import load_run, restored

@@ -27,9 +27,9 @@ from ...corpora_loaders.errors import AttentionologyError
 from ...reports.progress import Stages, watching_bar
 from ...storage.sealed import DamagedError
 from ...storage.writing import amount
+from .job import Job, Prepared
 from .parts import PartCounter
 from .passes import Pass, PassCounts, run_passes
-from .preparing import Job, Prepared
 
 _ONE_MACHINE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """The environment variable that Ray reads when it is imported. With the value 0, which is Ray's default on Windows and

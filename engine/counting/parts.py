@@ -39,8 +39,8 @@ from ...storage.paths import check_kept_folder
 from ...storage.sealed import check, write_sealed
 from ...storage.tensors import read_tensors, tensor_content
 from ..results.states import packed_states, plain_failure, restored_failure, to_plain, unpacked_states
+from .job import Job, Prepared, plan_analyses
 from .passes import Pass, PassCounts, PassLog, Readers
-from .preparing import Job, Prepared, plan_analyses
 
 MOST_PARTS = 64
 """The largest number of parts of a pass. A part of a large corpus has several windows, so that its counts, which take a

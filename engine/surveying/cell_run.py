@@ -21,7 +21,7 @@ from ...analyses.survey.transfer import KeptCounts, averaged, kept_counts
 from ...reports.run_folder import EVERY_RUN
 from ...storage.characters import file_name
 from ..corpus import CorpusOptions
-from ..counting.preparing import Job
+from ..counting.job import Job
 from ..execution import execute
 from ..results.run import Run, write_run
 from .plan import SurveyPlan

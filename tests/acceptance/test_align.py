@@ -13,7 +13,7 @@ from attentionology.analyses.alignment.options import AlignmentOptions, BitextOp
 from attentionology.corpora_loaders.alignment import load_bitext, load_links, write_links
 from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
 from attentionology.engine.align import align
-from attentionology.engine.merging import merge_runs
+from attentionology.engine.merge import merge_runs
 from attentionology.engine.stored_run import load_run, report_run
 from attentionology.extractors.translation import PairEncoder, load_sample_translator
 from attentionology.scripts.cli import main

@@ -9,7 +9,7 @@ import pytest
 
 from attentionology import CorpusOptions, CountOptions, probe, survey
 from attentionology.analyses import ProbeOptions, ProbeTrainingOptions, TreebankOptions
-from attentionology.engine.compared import differ_in
+from attentionology.engine.compared_run import differ_in
 from attentionology.scripts.cli import main
 from tests.corpora import chain, word
 

@@ -13,7 +13,7 @@ from attentionology import load_run
 from attentionology.analyses.comparison.differences import differences
 from attentionology.analyses.counting.metric import StateError
 from attentionology.engine.compare import compare
-from attentionology.engine.compared import load_compared_run
+from attentionology.engine.compared_run import load_compared_run
 from attentionology.engine.results.states import read_states
 from attentionology.scripts.cli import main
 from attentionology.storage.sealed import read_json, write_json

@@ -124,7 +124,7 @@ def test_in_a_notebook(demo_encoder):
     ],
 )
 def test_what_cannot_be_shown(demo_encoder, monkeypatch, arguments, status, message, capsys):
-    monkeypatch.setattr("attentionology.engine.showing.load_encoder", lambda model: demo_encoder)
+    monkeypatch.setattr("attentionology.engine.show.load_encoder", lambda model: demo_encoder)
     assert main(["show", *arguments]) == status
     assert message in capsys.readouterr().err
 

@@ -15,7 +15,7 @@ import pytest
 from attentionology import OptionError, merge_runs
 from attentionology.analyses.shared.merged_facts import MergeError
 from attentionology.analyses.shared.record import warnings_of
-from attentionology.engine.merging import _check_pair, _merged_options, merged_states
+from attentionology.engine.merge import _check_pair, _merged_options, merged_states
 from attentionology.engine.results.states import read_states
 from attentionology.scripts.cli import main
 from tests import tiny

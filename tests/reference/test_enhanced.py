@@ -14,8 +14,8 @@ from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.shared.merged_facts import MergeError
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions, FailureOptions
 from attentionology.corpora_loaders.enhanced import enhanced_heads, enhanced_relations
-from attentionology.engine.citing import cite_run
-from attentionology.engine.merging import merge_runs
+from attentionology.engine.cite import cite_run
+from attentionology.engine.merge import merge_runs
 from attentionology.extractors import extract
 from tests import tiny
 from tests.maps import batch_of, one_head

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from attentionology.engine.citing import bibtex, methods
+from attentionology.engine.cite import bibtex, methods
 from attentionology.scripts.cli import main
 from tests.documentation import REPOSITORY, USER_PAGES
 

@@ -21,7 +21,7 @@ from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Corpus, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.compare import _differing_options, compare
-from attentionology.engine.compared import ComparedRun, names_of, pairing_of
+from attentionology.engine.compared_run import ComparedRun, names_of, pairing_of
 from attentionology.reports.drawing import ORANGE
 from tests import tiny
 from tests.documents import corpus, random_document

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
-from attentionology.engine.shown import Shown
+from attentionology.engine.shown_heads import Shown
 from attentionology.extractors import DIRECTIONS
 from attentionology.reports.drawing import BLUE, GREY, ORANGE
 from attentionology.reports.heads import LAYOUTS, HeadView, Layout, as_text, draw, draw_into

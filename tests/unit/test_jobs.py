@@ -21,9 +21,9 @@ from attentionology.engine.align import AlignJob
 from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.corpus import title_of_files
 from attentionology.engine.counting.executors import PartTask, RayWorker
+from attentionology.engine.counting.job import Job
 from attentionology.engine.counting.parts import PartCounter
 from attentionology.engine.counting.passes import Readers
-from attentionology.engine.counting.preparing import Job
 from attentionology.engine.execution import count_share, execute
 from attentionology.extractors.translation import Translator, load_sample_translator
 from tests import tiny

@@ -23,7 +23,7 @@ from attentionology.corpora_loaders.alignment import Bitext, PairLinks, Sentence
 from attentionology.corpora_loaders.sample.translation import SAMPLE_PAIRS
 from attentionology.engine.align import align
 from attentionology.engine.counting.passes import Limits, reader_of
-from attentionology.engine.merging import merge_runs
+from attentionology.engine.merge import merge_runs
 from attentionology.engine.results.run import Run
 from attentionology.engine.stored_run import report_run
 from attentionology.extractors.translation import (

@@ -11,7 +11,7 @@ import pytest
 
 from attentionology.analyses.coreference.examples import _shortened_context
 from attentionology.corpora_loaders import Sentence
-from attentionology.engine.shown import Shown
+from attentionology.engine.shown_heads import Shown
 from attentionology.reports.columns import TableColumn
 from attentionology.reports.explorer.data import Writing, script_json
 from attentionology.reports.heads import HeadView, draw

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from attentionology.engine.shown import Shown
+from attentionology.engine.shown_heads import Shown
 from attentionology.reports.heads import HeadView
 from attentionology.reports.heads.view import on_one_scale
 from tests.acceptance.page.test_matrix import saved

@@ -26,7 +26,7 @@ from ..reports.heads.view import HeadView, on_one_scale
 from ..storage.nearest import did_you_mean
 from ..storage.writing import amount
 from .analyze import analyze
-from .shown import Shown
+from .shown_heads import Shown
 
 Head = str | tuple[int, int]
 """A head: ``"3-9"`` or ``(3, 9)``, counted from 1."""

@@ -20,7 +20,7 @@ from ..reports.help.options import flag
 from ..reports.provenance import git_commit, versions
 from ..reports.run_folder import RunFolder
 from ..storage.paths import named_twice
-from .compared import differ_in
+from .compared_run import differ_in
 from .corpus import title_of_files
 from .results.run import Run, save_run
 from .results.states import AnalysisStates, RunStates, from_plain, to_plain
