@@ -1,14 +1,22 @@
-"""The beginning of a file, by which the formats of annotated corpora are told from each other."""
+"""The beginning of a file, and the formats of annotated corpora that are told from each other by it."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from .coreference.benchmarks import HEADER
 from .coreference.conll2012 import BEGIN
-from .lines import located_lines
+from .lines import WHOLE_NUMBER, located_lines
 
+_FIRST_ID = re.compile(r"1|1-\d+|[01]\.\d+")
+_LAST_CELL = re.compile(r"[-_*]|\(.*|.*\)")
+_STANDARD_COLUMNS = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC".split()
+_COLUMNS = re.compile(r"#\s*global\.columns\s*=\s*(?P<names>.*)")
+_COLUMNS_2009, _COLUMNS_2010 = 14, 14  # the least numbers of columns
+_HEADS_2009 = slice(8, 10)  # the columns HEAD and PHEAD
 _MOST_LINES = 1000  # the number of lines in which the first row is searched
 
 
@@ -40,3 +48,82 @@ def beginning_of_file(path: str | Path) -> Beginning:
         elif text.strip():
             return Beginning(tuple(comments), text, line)
     return Beginning(tuple(comments))
+
+
+def is_json(beginning: Beginning) -> bool:
+    """Whether a file begins with an object of JSON."""
+    return re.match(r'\{\s*"', beginning.row) is not None
+
+
+def is_xml(beginning: Beginning) -> bool:
+    """Whether a file begins like XML."""
+    return beginning.row.startswith(("<?xml", "<!DOCTYPE"))
+
+
+def named_columns(beginning: Beginning) -> list[str]:
+    """Return the columns of CoNLL-U Plus, unless they are those of CoNLL-U."""
+    names = next((match["names"].split() for match in map(_COLUMNS.match, beginning.comments) if match), [])
+    return [] if names == _STANDARD_COLUMNS else names
+
+
+def is_conllu_plus(beginning: Beginning) -> bool:
+    """Whether a comment names other columns than those of CoNLL-U."""
+    return bool(named_columns(beginning)) and not is_json(beginning) and not is_xml(beginning)
+
+
+def _has_forms(beginning: Beginning) -> bool:
+    """Whether the first row is that of a word with the number 1 and a form; rows of CoNLL-2012 have further numbers."""
+    cells = beginning.cells
+    return cells[:1] == ["1"] and not any(map(WHOLE_NUMBER.fullmatch, cells[1:3])) and not named_columns(beginning)
+
+
+def is_semeval2010(beginning: Beginning) -> bool:
+    """Whether a file begins with a document in the columns of SemEval-2010."""
+    return _has_forms(beginning) and beginning.begins_document and len(beginning.cells) >= _COLUMNS_2010
+
+
+def is_conll2009(beginning: Beginning) -> bool:
+    """Whether the first row has the columns of CoNLL-2009, with a number or ``_`` as each of the two heads."""
+    if not _has_forms(beginning) or beginning.begins_document or len(beginning.cells) < _COLUMNS_2009:
+        return False
+    return all(head == "_" or WHOLE_NUMBER.fullmatch(head) for head in beginning.cells[_HEADS_2009])
+
+
+def _has_other_name(beginning: Beginning) -> bool:
+    """Whether a file has a format with a mark of its own, although its rows may look like those of another format."""
+    recognizers = (is_json, is_xml, is_conllu_plus, is_semeval2010, is_conll2009, is_gap)
+    return any(recognize(beginning) for recognize in recognizers)
+
+
+def is_conll2012(beginning: Beginning) -> bool:
+    """Whether a file begins like CoNLL-2012, with a document or with a row whose last cell may have brackets."""
+    if _has_other_name(beginning):
+        return False
+    if beginning.begins_document:
+        return True
+    if _is_tree_row(beginning.row):
+        return False
+    cells = beginning.row.split()
+    return len(cells) > 1 and _LAST_CELL.fullmatch(cells[-1]) is not None
+
+
+def is_conllu(beginning: Beginning) -> bool:
+    """Whether a file begins like CoNLL-U or CoNLL-X."""
+    return _is_tree_row(beginning.row) and not beginning.begins_document and not _has_other_name(beginning)
+
+
+def is_gap(beginning: Beginning) -> bool:
+    """Whether the first line is the header of GAP."""
+    return beginning.line == 1 and beginning.row.startswith(HEADER)
+
+
+def _is_tree_row(row: str) -> bool:
+    """Whether a first row is in CoNLL-U, judging by its id or, if that is damaged, by its ten columns and its head."""
+    words = row.split()
+    if len(words) >= 8 and _FIRST_ID.fullmatch(words[0]):
+        return True
+    columns = row.split("\t")
+    if len(columns) != 10 or WHOLE_NUMBER.fullmatch(columns[2]):  # CoNLL-2012 has word numbers here
+        return False
+    head = columns[6]
+    return head == "_" or WHOLE_NUMBER.fullmatch(head) is not None

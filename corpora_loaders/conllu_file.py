@@ -1,8 +1,6 @@
-"""CoNLL-U (Universal Dependencies v2) and CoNLL-X files → sentences.
+"""CoNLL-U (Universal Dependencies v2) and CoNLL-X files → sentences, and files with other columns that are read alike.
 
-This module splits lines into columns itself, because an error must name its line, and because forms, glosses and
-feature values of real treebanks contain double spaces and equals signs. Reading goes on after a mistake, so that all
-mistakes of a file can be reported together. A mistake must not cause others.
+Reading goes on after a mistake, so that all mistakes of a file can be reported together.
 """
 
 from __future__ import annotations
@@ -10,19 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from conllu.exceptions import ParseException
-from conllu.parser import parse_comment_line, parse_id_value, parse_int_value
+from conllu.parser import parse_comment_line
 
 from .errors import CorpusError, together
 from .lines import ENDS, located_lines
 from .sentence import Sentence
-from .tree import cycle_error, cycles
+from .sentence_lines import CONLLU_COLUMNS, Block, Columns, SentenceLines
 
-_FIELDS = ("id", "words", "lemmas", "tags", "xpos", "feats", "heads", "relations", "deps", "misc")
-_COLUMNS = len(_FIELDS)
-_ID, _FORM, _HEAD, _RELATION, _MISC = (_FIELDS.index(name) for name in ("id", "words", "heads", "relations", "misc"))
 _LISTED = 10  # the number of mistakes that are reported together
 _SHARED_CELLS = 2**13  # the number of strings that are kept, so that equal cells share one
 _RETURN = re.compile(r"\r(#|[0-9]+\t|\r)")  # a line ends with CR alone: a comment or a row follows, or an empty line
@@ -63,7 +57,11 @@ class Place(NamedTuple):
 
 
 def placed_sentences(
-    path: str | Path, start: Place | None = None, left_out: list[CorpusError] | None = None
+    path: str | Path,
+    start: Place | None = None,
+    left_out: list[CorpusError] | None = None,
+    *,
+    columns: Columns = CONLLU_COLUMNS,
 ) -> Iterator[tuple[Sentence, Place]]:
     """Yield the sentences of a file from a place on, each with the place after it; see `read_conllu`.
 
@@ -80,7 +78,7 @@ def placed_sentences(
     # keep none of the sentences. `sys.intern` would keep every string for good in Python 3.12.
     cells: dict[str, str] = {}
     try:
-        for block in _blocks(path, start):
+        for block in _blocks(path, start, columns.number):
             comments = [text for _, text in block.lines if text.startswith("#")]
             for match in filter(None, map(_DOCUMENT.match, comments)):
                 documents += 1
@@ -89,7 +87,7 @@ def placed_sentences(
                 sentences += 1
                 if len(cells) > _SHARED_CELLS:
                     cells.clear()
-                sentence_lines = SentenceLines(path, block, f"{path.name}:{sentences}", comments_before)
+                sentence_lines = SentenceLines(path, block, f"{path.name}:{sentences}", comments_before, columns)
                 found = sentence_lines.faults
                 comments_before = []
                 if not found and (left_out is not None or not faults):
@@ -115,33 +113,23 @@ def placed_sentences(
         raise together(faults, at_most=_LISTED)
 
 
-class _Block(NamedTuple):
-    """The lines between two blank lines."""
-
-    lines: list[tuple[int, str]]  # at least one, each with its number
-    blank: int | None  # the blank line that ends them; None at the end of the file
-    blank_before: int | None  # the blank line that ended the block before, as far as it is known
-    end: int  # the number of lines up to the next block, and that of bytes
-    offset: int
-
-
-def _blocks(path: Path, start: Place) -> Iterator[_Block]:
+def _blocks(path: Path, start: Place, n_columns: int) -> Iterator[Block]:
     """Yield the blocks of a file from a place on."""
     lines: list[tuple[int, str]] = []
     number, offset, blank_before = start.line, start.offset, None
     for number, offset, text in located_lines(path, offset=start.offset, lines=start.line):
         if "\r" in text and _RETURN.search(text):  # of a file with such line ends, all would be one line
             raise CorpusError(ENDS, file=path, line=number)
-        if text.strip() or text.count("\t") == _COLUMNS - 1:  # a row of empty columns is not a blank line
+        if text.strip() or text.count("\t") == n_columns - 1:  # a row of empty columns is not a blank line
             lines.append((number, text))
         elif lines:
-            yield _Block(lines, blank=number, blank_before=blank_before, end=number, offset=offset)
+            yield Block(lines, blank=number, blank_before=blank_before, end=number, offset=offset)
             lines, blank_before = [], number
     if lines:
-        yield _Block(lines, blank=None, blank_before=blank_before, end=number + 1, offset=offset)
+        yield Block(lines, blank=None, blank_before=blank_before, end=number + 1, offset=offset)
 
 
-def _lost_words(path: Path, block: _Block) -> list[CorpusError]:
+def _lost_words(path: Path, block: Block) -> list[CorpusError]:
     """Return the mistake in a block of comments, if ``sent_id`` or ``text`` among them shows that words are missing."""
     for number, line in block.lines:
         for key, value in parse_comment_line(line):
@@ -150,146 +138,3 @@ def _lost_words(path: Path, block: _Block) -> list[CorpusError]:
                 message = f"the sentence has comments but no words{why}; is the file complete?"
                 return [CorpusError(message, file=path, line=number, sentence=value if key == "sent_id" else None)]
     return []
-
-
-class SentenceLines:
-    """The lines of one sentence, taken apart; `faults` are the mistakes in the order of their lines."""
-
-    def __init__(self, path: Path, block: _Block, default_id: str, comments: list[str]) -> None:
-        self.faults: list[CorpusError] = []
-        self._path, self._block, self._id = path, block, default_id
-        self._comments = dict(pair for comment in comments for pair in parse_comment_line(comment))
-        self._rows: list[list[str]] = []  # of the words, as are the next two
-        self._lines: list[int] = []
-        self._heads: list[int | None] = []
-        self._multiword: list[tuple[int, int, str, int]] = []  # the last number is that of the line
-        self._empty_rows: list[list[str]] = []
-        self._next: int | None = 1  # the id that the next word must have; None after a row that could not be read
-        self._complete = True  # whether all rows were read and are in order
-        for number, line in block.lines:
-            if line.startswith("#"):
-                self._comments.update(parse_comment_line(line))
-                self._id = self._comments.get("sent_id") or default_id
-            else:
-                self._read_row(line, number)
-        if self._complete and not self._rows:
-            self._fail("the sentence has no words", block.lines[0][0])
-        elif self._complete:
-            self._check_whole()
-            self.faults.sort(key=lambda fault: fault.line or 0)
-
-    def sentence(self, document: str | None, cells: dict[str, str]) -> Sentence:
-        """Return the sentence, which has no faults; strings in ``cells`` are used again."""
-        columns = zip(*self._rows, strict=True)
-        fields: dict[str, Any] = {
-            field: tuple(map(cells.setdefault, column, column)) for field, column in zip(_FIELDS, columns, strict=True)
-        }
-        fields |= {"id": self._id, "heads": tuple(self._heads)}  # in place of the numbers of the words, and of text
-        return Sentence(
-            **fields,
-            multiword=tuple((first, last, form) for first, last, form, _ in self._multiword),
-            empty_nodes=tuple(row[_ID] for row in self._empty_rows),
-            empty_misc=tuple(row[_MISC] for row in self._empty_rows),
-            comments=self._comments,
-            text=self._comments.get("text"),
-            document=document,
-            file=str(self._path),
-            line=self._block.lines[0][0],
-            lines=tuple(self._lines),
-        )
-
-    def _fail(self, message: str, line: int) -> None:
-        """Note a mistake in a line."""
-        self.faults.append(CorpusError(message, file=self._path, line=line, sentence=self._id))
-
-    def _lose_row(self, message: str, line: int, following: int | None = None) -> None:
-        """Note the mistake of a row that is no word; the id that the next word must have is given if it is known."""
-        self._fail(message, line)
-        self._complete, self._next = False, following
-
-    def _read_row(self, text: str, line: int) -> None:
-        """Read the row of a word, an empty node or a multiword token."""
-        row = text.split("\t")
-        if len(row) != _COLUMNS:
-            hint = "; are the columns separated by spaces?" if len(row) == 1 else ""
-            hint = f"; {ENDS}" if "\r" in text else hint
-            self._lose_row(f"expected {_COLUMNS} tab-separated columns, found {len(row)}{hint}", line)
-            return
-        if not row[_FORM]:
-            self._lose_row("the form (column 2) is empty", line)
-            return
-        try:
-            parsed_id = parse_id_value(row[_ID])
-        except (ParseException, ValueError):
-            self._lose_row(f"the id (column 1) {row[_ID][:40]!r} is not a number, range or decimal", line)
-            return
-        if not isinstance(parsed_id, tuple):
-            self._read_word(parsed_id, row, line)
-            return
-        first, separator, last = parsed_id  # such as 8.1 or 2-3
-        if separator == ".":
-            self._read_empty_node(first, row, line)
-        else:
-            self._read_multiword(first, last, row, line)
-
-    def _read_word(self, word_id: int | None, row: list[str], line: int) -> None:
-        """Read the row of a word. Its id is None if that is ``_``."""
-        if word_id is None or word_id != (self._next or word_id):
-            message = f"expected word id {self._next or 'or range'}, found {row[_ID][:40]!r}{self._early_end()}"
-            self._lose_row(message, line, word_id and word_id + 1)
-            return
-        self._next = word_id + 1
-        self._rows.append(row)
-        self._lines.append(line)
-        head = None
-        try:
-            head = parse_int_value(row[_HEAD])
-        except (ParseException, ValueError):
-            self._fail(f"the head (column 7) of word {word_id} is {row[_HEAD][:40]!r}, not a number", line)
-        self._heads.append(head)
-        if not row[_RELATION] or any(character.isspace() for character in row[_RELATION]):
-            self._fail(f"the relation (column 8) of word {word_id} is {row[_RELATION][:40]!r}, not a name or _", line)
-
-    def _read_empty_node(self, word_before: int, row: list[str], line: int) -> None:
-        """Read the row of an empty node, which stands for a word that the text leaves out."""
-        # It is not among the words of the sentence, but a mention may consist of it. Its id names the word that it
-        # follows. If it were somewhere else in the file, mentions that start or end on it would be lost or misplaced.
-        if self._next not in (None, word_before + 1) or any(other[_ID] == row[_ID] for other in self._empty_rows):
-            why = f"it follows word {self._next - 1}" if self._next else "there are two of them"
-            self._fail(f"empty node {row[_ID]} is out of order: {why}{self._early_end()}", line)
-            return
-        self._empty_rows.append(row)
-
-    def _read_multiword(self, first: int, last: int, row: list[str], line: int) -> None:
-        """Read the row of a multiword token that stands for the words from the first to the last, inclusive."""
-        overlaps = bool(self._multiword) and first <= self._multiword[-1][1]  # the last word of the token before
-        if self._next not in (None, first) or overlaps:
-            name = f"multiword token {row[_ID][:40]}"
-            self._fail(f"{name} overlaps another or is out of order{self._early_end()}", line)
-        elif row[_MISC].startswith("Entity=") or "|Entity=" in row[_MISC]:
-            self._fail(f"multiword token {row[_ID]} has Entity=, which belongs to its words", line)
-        else:
-            self._multiword.append((first, last, row[_FORM], line))
-
-    def _early_end(self) -> str:
-        """Return a hint for a row that should not be the first: a stray blank line may have ended the one before."""
-        is_first = not self._rows and not self._multiword and not self._empty_rows
-        blank = self._block.blank_before
-        return f"; the blank line {blank} ended the sentence before" if is_first and blank else ""
-
-    def _check_whole(self) -> None:
-        """Check what can only be checked when all words are known."""
-        end_hint = f"; the blank line {self._block.blank} ended the sentence" if self._block.blank else ""
-        for first, last, _, line in self._multiword:
-            if last > len(self._rows):
-                self._fail(f"multiword token {first}-{last} ends after the last word{end_hint}", line)
-        heads_inside = list(self._heads)  # None in place of those that are outside the sentence
-        for word, (head, line) in enumerate(zip(self._heads, self._lines, strict=True), start=1):
-            if head is not None and not 0 <= head <= len(self._rows):
-                heads_inside[word - 1] = None
-                hint = end_hint if head > 0 else ""
-                text = self._rows[word - 1][_HEAD][:40]
-                self._fail(f"the head of word {word} is {text}, which is outside 0 … {len(self._rows)}{hint}", line)
-        for cycle in cycles(heads_inside):
-            words = [f"{word} {self._rows[word - 1][_FORM]!r:.80} (line {self._lines[word - 1]})" for word in cycle]
-            self._fail(cycle_error(words), self._lines[cycle[0] - 1])

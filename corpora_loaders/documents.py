@@ -253,7 +253,7 @@ def load_documents(
     for file in files:
         file.read = read_documents  # without the account, so that reading again does not count again
         if mentions_needed and not any(have_mentions[start : start + len(file)]):
-            *first_forms, last_form = (corpus_format.mentions for corpus_format in FORMATS)
+            *first_forms, last_form = (known.mentions for known in FORMATS if known.mentions)
             expected = f"{', '.join(first_forms)}, or {last_form}"
             raise CorpusError(f"the file contains no mentions; expected {expected}", file=file.path)
         start += len(file)

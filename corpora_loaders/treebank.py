@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..storage.nearest import check_choice
-from .conllu_file import placed_sentences, read_conllu
+from .conllu_file import placed_sentences
 from .corpus import DivisibleCorpus
 from .errors import CorpusError
 from .formats import format_of, get_format
@@ -89,7 +89,7 @@ class Treebank(DivisibleCorpus):
         counts = self.counts()
         remarks = [f"Empty nodes, not part of the text: {counts['empty_nodes']:,}."]
         if list(self.relations) == ["_"]:
-            remarks.append("No word has a relation (column 8), so words are counted in totals alone.")
+            remarks.append("No word has a relation, so words are counted in totals alone.")
         elif words := counts["words_without_relation"]:
             remarks.append(f"Words with a head whose relation is _, counted as a relation of this name: {words:,}.")
         if counts["sentences_with_several_roots"]:
@@ -114,7 +114,7 @@ def load_treebank(
     lenient: bool = False,
     punctuation: Sequence[str] = (),
 ) -> Treebank:
-    """Read CoNLL-U or CoNLL-X files, or those of another format, into one treebank.
+    """Read CoNLL-U, CoNLL-X or CoNLL-2009 files, or those of another format, into one treebank.
 
     All errors of the files are found at once. The sentences of treebanks of at most 4,096 are held in memory; those of
     larger ones are read again whenever they are asked for, and the files must stay as they are until then. Hold them by
@@ -128,8 +128,8 @@ def load_treebank(
         tokens: ``"syntactic"`` words (as Clark et al. 2019 read the tokens of the Penn Treebank), or
             ``"surface"`` tokens, where the words of a multiword token are merged into one node.
         limit: read at most this many sentences.
-        format: the name of a format that another package adds, see `attentionology.corpora_loaders.list_formats`.
-            Default: the format is detected.
+        format: the name of a format, see `attentionology.corpora_loaders.list_formats`. Default: it is detected, which
+            is not possible for formats of other packages.
         lenient: whether sentences with mistakes are left out and listed (`Treebank.left_out`), instead of raising an
             error. It has no effect on formats of other packages.
         punctuation: the relations and parts of speech (columns 4 and 5) that mark punctuation. Default: it is found
@@ -198,10 +198,13 @@ def read_trees(
 
     If ``lenient``, sentences with mistakes are left out, and the first mistake of each is added to ``mistakes``.
     """
-    read = (format_of(path) if name is None else get_format(name)).read_trees
-    if read in (None, read_conllu):  # read_conllu says what is wrong with formats without trees
+    corpus_format = format_of(path) if name is None else get_format(name)
+    read = corpus_format.read_trees
+    if read is None or corpus_format.placed_trees is not None:
+        # The reader of CoNLL-U says what is wrong with formats without trees.
+        read_placed = corpus_format.placed_trees or placed_sentences
         left_out = ([] if mistakes is None else mistakes) if lenient else None
-        with_places: Iterator[tuple[Sentence, Any]] = placed_sentences(path, place, left_out)
+        with_places: Iterator[tuple[Sentence, Any]] = read_placed(path, place, left_out)
     else:
         with_places = ((sentence, None) for sentence in read(path))
     for sentence, place_after in with_places:

@@ -36,11 +36,11 @@ class CorpusOptions(OptionGroup):
     """
 
     corpus: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """The treebank: one or more CoNLL-U or CoNLL-X files, which may be compressed (.gz, .bz2 or .xz). The coreference
-    analysis reads CoNLL-U files with entities (CorefUD, GUM), CoNLL-2012 files (OntoNotes, WinoBias, LitBank) and GAP
-    files. The format is detected. Treebanks of Universal Dependencies can be given by name, such as ud:en_ewt:dev or
-    ud:en_ewt:dev@2.16; attentionology treebanks lists them. By default, the sample treebank is read, whose name is
-    'sample'."""
+    """The treebank: one or more CoNLL-U, CoNLL-X or CoNLL-2009 files, which may be compressed (.gz, .bz2 or .xz). The
+    coreference analysis reads CoNLL-U files with entities (CorefUD, GUM), CoNLL-2012 files (OntoNotes, WinoBias,
+    LitBank) and GAP files. The format is detected. Treebanks of Universal Dependencies can be given by name, such as
+    ud:en_ewt:dev or ud:en_ewt:dev@2.16; attentionology treebanks lists them. By default, the sample treebank is read,
+    whose name is 'sample'."""
 
     text: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
     """One or more files of plain text to read instead of a treebank. Each line is a paragraph, and an empty line ends a
@@ -56,8 +56,8 @@ class CorpusOptions(OptionGroup):
     second text of a pair."""
 
     format: Annotated[str | None, arg(metavar="NAME")] = None
-    """The format of the corpus: conllu, conll2012, gap, or one that an installed package adds. By default, it is
-    detected, which is not possible for formats of packages."""
+    """The format of the corpus: conllu, conll2009, conll2012, gap, or one that an installed package adds. By default,
+    it is detected, which is not possible for formats of packages."""
 
     tokens: TreebankWords = "syntactic"
 

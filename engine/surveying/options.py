@@ -36,10 +36,10 @@ class GridOptions:
     model on the Hub. Every other model is compared with the first."""
 
     treebanks: Annotated[tuple[str, ...], arg(metavar="FILE [FILE ...]")] = (SAMPLE,)
-    """The treebanks: one CoNLL-U or CoNLL-X file each, which may be compressed (.gz, .bz2 or .xz), or 'sample'.
-    Treebanks of Universal Dependencies can be given by name, such as ud:fr_gsd:dev, and all whose code matches by a
-    pattern in quotation marks, such as 'ud:fr_*:dev'. Those of a pattern that have no such split, or were released
-    without their words, are left out with a warning."""
+    """The treebanks: one CoNLL-U, CoNLL-X or CoNLL-2009 file each, which may be compressed (.gz, .bz2 or .xz), or
+    'sample'. Treebanks of Universal Dependencies can be given by name, such as ud:fr_gsd:dev, and all whose code
+    matches by a pattern in quotation marks, such as 'ud:fr_*:dev'. Those of a pattern that have no such split, or were
+    released without their words, are left out with a warning."""
 
     maps: Annotated[tuple[str, ...], arg(metavar="KIND [KIND ...]")] = MapOptions.map
     """The kinds of maps, see --map of analyze. All kinds are made in one pass for each model and treebank. Every other

@@ -43,6 +43,7 @@ from attentionology.testing import (
     corpora,
 )
 from tests.corpora import sample_blocks
+from tests.unit.test_conll2009 import TREES
 
 SCHEMAS: dict[str, Any] = {
     module.__name__.split(".")[-2]: module.SCHEMAS
@@ -130,6 +131,7 @@ EXAMPLES = {
     "conllu": "\n\n".join(sample_blocks()[:4]) + "\n\n",
     "conll2012": "".join(f"#begin document (d{number}); part 000\n{COLUMNS}#end document\n" for number in range(3)),
     "gap": "\t".join(OF_GAP) + "\n" + GAP.format(1) + GAP.format(2),
+    "conll2009": TREES,
 }
 
 

@@ -276,18 +276,18 @@ def test_a_file_that_is_gone_is_an_error(five):
 
 def test_a_file_that_changes_while_it_is_read_first_is_an_error(write):
     path = write(sentence())
-    reader = conllu_file.placed_sentences
 
     def touching(path, *start):
-        yield from reader(path, *start)
+        yield from conllu_file.placed_sentences(path, *start)
         os.utime(path, ns=(1, 1))
 
-    with patch.object(treebank, "placed_sentences", touching), pytest.raises(CorpusError, match="has changed"):
+    other = replace(formats.CONLLU, placed_trees=touching)
+    with patch.object(treebank, "format_of", lambda path: other), pytest.raises(CorpusError, match="has changed"):
         load_treebank(path)
 
 
 def test_a_format_whose_reader_has_no_places_is_read_from_its_beginning(write, monkeypatch):
-    other = replace(formats.CONLLU, read_trees=lambda path: conllu_file.read_conllu(path))
+    other = replace(formats.CONLLU, placed_trees=None)
     monkeypatch.setattr(treebank, "format_of", lambda path: other)
     with in_files(2):
         bank = load_treebank(write("".join(sentence(name=f"s{k}") for k in range(9))))
