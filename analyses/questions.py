@@ -48,7 +48,8 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
         added: columns that it adds to the main table of the analysis, the last one of the first question.
         needs: the names of questions before it whose answers it uses, or what they have looked up, if they are asked.
         template: the file of its part of the page, a Jinja template. It gets ``shown``, ``svgs`` and what `values`
-            returns. Empty if the question has no part of its own.
+            returns. Without one, the tables of `show` and the figures of `draw` stand at the end of the section, each
+            with its title.
     """
 
     name: ClassVar[str]
@@ -137,17 +138,23 @@ def section_of(
     summary: Mapping[str, Any],
 ) -> Section:
     """Put the tables, the figures and the parts of the page of questions together, given each with its answer."""
-    from ..reports.page import Section
+    from ..reports.page import TABLES_TEMPLATE, Section
 
     figures: dict[str, Figure] = {}
     for question, answer in asked:
         figures |= question.draw(answer, results, of_figures)
+    templates = [question.template for question, _ in asked if question.template]
+    values = {key: value for each, answer in asked for key, value in each.values(answer, results).items()}
+    shown = [(question, question.show(answer, results)) for question, answer in asked]
+    if without_template := [table for question, tables in shown if not question.template for table in tables]:
+        templates.append(TABLES_TEMPLATE)
+        values["tables_without_template"] = without_template
     return Section(
         title=title,
         summary=summary,
-        template=[question.template for question, _ in asked if question.template],
-        context={key: value for each, answer in asked for key, value in each.values(answer, results).items()},
-        shown=[table for question, answer in asked for table in question.show(answer, results)],
+        template=templates,
+        context=values,
+        shown=[table for _, tables in shown for table in tables],
         tables={name: table for each, answer in asked for name, table in each.frames(answer, results).items()},
         figures=figures,
         findings=[finding for each, answer in asked for finding in each.findings(answer, results)],

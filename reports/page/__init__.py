@@ -94,6 +94,9 @@ _HEADER = re.compile(r"<th(?![^>]*\bscope=)(?=[\s>])")
 _HEAD = re.compile(r"(<thead\b.*?</thead>)", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
 
+TABLES_TEMPLATE = Path(__file__).parents[1] / "templates" / "tables.html.j2"
+"""The template of a section that shows the tables ``tables_without_template``, each with its title and its legend."""
+
 
 class _Placed(dict[str, str]):
     """Figures by name, which remembers those that a template has placed."""

@@ -135,6 +135,9 @@ def test_question(load, monkeypatch, model, tmp_path):
     )
     assert written["relations"].is_monotonic_decreasing
     assert (tmp_path / "run" / "tables" / "dependency_specialists.tex").exists()
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "Specialists</h2>" in page
+    assert f"<td>{written['relations'][0]}</td>" in page.partition("Specialists</h2>")[2].partition("</table>")[0]
     # A stored run answers a question that was added after it.
     run = attentionology.load_run(tmp_path / "run")
     assert run.dependency.specialists.equals(written)
