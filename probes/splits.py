@@ -50,7 +50,7 @@ def _with_dev(
     """Return a split with the positions of its tested sentences; dev sentences are held out of training if need be."""
     if dev is None and hold_out:
         # Of fewer than 20 documents, hashes would choose one or none, whose words may be far from a tenth of all.
-        hashes = [_hash(name, seed) for name in _units(train.sentences, 2 * _HELD_OUT)]
+        hashes = [stable_hash(name, seed) for name in _units(train.sentences, 2 * _HELD_OUT)]
         held_out = [position for position, hashed in enumerate(hashes) if hashed % _HELD_OUT == 0]
         if len(held_out) in (0, len(train)):  # then one document or sentence is held out
             least = min(hashes)

@@ -27,8 +27,9 @@ from attentionology.analyses.contract import OptionError
 from attentionology.analyses.counting.metric import StateError
 from attentionology.analyses.counting.stored_metrics import MetricStates
 from attentionology.analyses.dependency.analysis import Dependency
+from attentionology.analyses.explanation import methods
 from attentionology.analyses.explanation.contract.registry import check_tests, registered_tests
-from attentionology.corpora_loaders import formats, labeled_formats, load_labeled
+from attentionology.corpora_loaders import CorpusFormat, formats, labeled_formats, load_labeled, load_treebank
 from attentionology.corpora_loaders.documents import load_documents
 from attentionology.extractors import MapBatch, list_kinds
 from attentionology.extractors.kinds import registry
@@ -36,7 +37,7 @@ from attentionology.probes import batch_from_array
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from attentionology.probes.recipe import Recipe
 from attentionology.scripts.cli import main
-from attentionology.testing import check_format
+from attentionology.testing import check_explanation_test, check_format
 from docs.notebooks import cells_of
 from tests import documentation, tiny
 from tests.documentation import REPOSITORY
@@ -47,6 +48,7 @@ FILES = documentation.files(PAGE)
 KIND, KIND_TEST = "extractors/kinds/sharpened.py", "tests/reference/test_sharpened.py"
 READER, COMMAND = "corpora_loaders/coreference/json_documents.py", "scripts/kinds.py"
 QUESTION = "analyses/dependency/specialists.py"
+TREES, EXPLANATION = "corpora_loaders/malt_tab.py", "analyses/explanation/methods/first_word.py"
 
 
 def block(beginning: str) -> str:
@@ -100,10 +102,36 @@ def test_kind_of_map(load, kinds, model, tmp_path):
     assert table["map"].value_counts().to_dict() == {"weight": len(table) // 2, "sharpened": len(table) // 2}
 
 
+def row_of(name: str, reader: ModuleType) -> CorpusFormat:
+    """The row of the page for the format of this name."""
+    (code,) = [code for code in documentation.blocks(PAGE, "python") if code.startswith(f'CorpusFormat(\n    "{name}"')]
+    row: CorpusFormat = eval(code, {**vars(formats), **vars(reader)})  # noqa: S307
+    return row
+
+
+def test_format_of_treebanks(load, monkeypatch, tmp_path):
+    row = row_of("malt-tab", load(TREES))
+    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, row))
+    (example,) = [text for text in documentation.blocks(PAGE, "text") if text.startswith("Birds")]
+    corpus = tmp_path / "birds.tab"
+    corpus.write_text(example, encoding="utf-8")
+    check_format(row, corpus)
+    first, second = load_treebank(corpus)
+    assert (first.words, first.heads, first.tags) == (("Birds", "sing"), (2, 0), ("NNS", "VBP"))
+    assert (second.id, second.line, second.relations) == ("birds.tab:2", 4, ("SBJ", "ADV", "ROOT"))
+    with pytest.raises(CorpusError, match="'malt-tab' has no mentions"):
+        load_documents(corpus)
+    corpus.write_text(example.replace("\t3\tADV", "\t9\tADV"), encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"birds\.tab:4"):
+        load_treebank(corpus)
+    corpus.write_text(example.replace("\tADV", ""), encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"birds\.tab:5: expected a form, a part of speech"):
+        load_treebank(corpus)
+
+
 @pytest.mark.slow
 def test_format_of_coreference_corpora(load, monkeypatch, model, tmp_path):
-    reader = load(READER)
-    row = eval(block("CorpusFormat("), {**vars(formats), **vars(reader)})  # noqa: S307
+    row = row_of("json", load(READER))
     monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, row))
     (example,) = documentation.blocks(PAGE, "json")
     corpus = tmp_path / "corpus.jsonl"
@@ -178,6 +206,21 @@ def test_state_of_an_analysis():
         assert both.compute() == pytest.approx({"words": 8, "longest": longest}, nan_ok=True)
     with pytest.raises(StateError, match="longest"):
         replace(older, versions=[{"attentionology": "0.5.0"}]).restore(kind)
+
+
+def test_explanation_test(load):
+    module = load(EXPLANATION)
+    test = module.TEST
+    check_tests([*registered_tests().values(), test])
+    check_explanation_test(test)
+    words = ("a", "fine", "film")
+    torch.manual_seed(0)
+    model = AttentionClassifier("none", dimensions=4, size=4).build(Vocabulary(words), ["bad", "good"])
+    table = examine(model, ["a", "b"], [words, words[:1]], {test.name: lambda batch: test.examine(batch, None)})
+    weights = model.encode([words]).alpha.mean(1)[0].tolist()
+    assert table[["first_weight", "first_floor"]].iloc[0].tolist() == pytest.approx([weights[0], 1 / 3])
+    assert table[["first_weight", "first_floor"]].iloc[1].isna().all()
+    assert module.__name__ == f"{methods.__name__}.{test.name.replace('-', '_')}"  # where the registry looks for it
 
 
 def test_command(load, capsys):
@@ -287,7 +330,7 @@ def test_probe(package):
     assert probe.n_parameters == 5
 
 
-def test_explanation_test(package):
+def test_explanation_test_of_a_package(package):
     test = package("peak").PEAK
     check_tests([*registered_tests().values(), test])
     words = ("a", "fine", "film", "dull")

@@ -18,6 +18,7 @@ from attentionology.extractors.kinds.rollout import distributions
 from attentionology.extractors.layers import contributions
 from attentionology.extractors.layers.activations import gate_of, slope
 from tests import tiny
+from tests.documentation import REPOSITORY
 from tests.reference.test_norm_maps import SENTENCES, compare, encoder_of
 
 
@@ -33,6 +34,12 @@ def test_all_kinds_are_there():
         "weight", "norm", "attn", "attnres", "attnresln", "atbff", "atbffres", "atbffresln", "globenc", "alti",
         "alti-l2", "value-zeroing", "rollout", "attention-x-gradient",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("page", ["docs/reference/definitions/maps.md", "docs/how-to/norms.md"])
+def test_all_kinds_are_on_the_pages_about_kinds(page):
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    assert [name for name in list_kinds() if f"`{name}`" not in text] == []
 
 
 def test_names():
