@@ -12,7 +12,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ..storage.nearest import unknown
-from ..storage.plugins import GROUPS, Plugins, RegistryError, checked, located, source_of
+from ..storage.plugins import GROUPS, Plugins, RegistryError, checked_class, located, source_of
 from .ablation.options import ABLATION
 from .clusters.options import CLUSTERS
 from .contract import Analysis, AnalysisRow, OptionError
@@ -100,7 +100,7 @@ def lent(kind: type[Analysis[Any, Any]]) -> Iterator[AnalysisRow]:
     """
     location = f"{kind.__module__}:{kind.__qualname__}"
     base: Any = Analysis  # type checkers want a class without abstract methods
-    analysis: Analysis[Any, Any] = checked(_PLUGINS.what, kind, base, location)()
+    analysis: Analysis[Any, Any] = checked_class(_PLUGINS.what, kind, base, location)()
     if analysis.name in _OF_COMMANDS:
         raise RegistryError(f"the analysis {analysis.name!r} is none of analyze: it has a command of its own")
     registered = find_analysis(analysis.name)

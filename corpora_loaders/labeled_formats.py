@@ -208,7 +208,7 @@ class LabeledFile:
     def _columns(self, row: list[str], number: int) -> list[int]:
         """Return the 0-based columns of label, text and query, given the first row, and note it if it is no header."""
         names = [name.strip() for name in row]
-        wanted = self._wanted
+        wanted = self._column_names
         if not all(map(WHOLE_NUMBER.fullmatch, wanted)) or set(wanted) <= set(names):
             self._check_names("columns", names, number)
             return [names.index(name) for name in wanted]
@@ -219,15 +219,15 @@ class LabeledFile:
         return [int(column) - 1 for column in wanted]
 
     @property
-    def _wanted(self) -> list[str]:
+    def _column_names(self) -> list[str]:
         """The columns or keys of label, text and, if there are queries, query."""
         return [self.label, self.text, *([] if self.query is None else [self.query])]
 
     def _check_names(self, noun: str, names: list[str], number: int) -> None:
         """Check that label, text and query each occur once among the names of columns or keys."""
-        if any(names.count(name) != 1 for name in self._wanted):
+        if any(names.count(name) != 1 for name in self._column_names):
             listed = ", ".join(map(repr, names))[:200] or "none"
-            label, text, *query = self._wanted
+            label, text, *query = self._column_names
             expected = " and ".join(map(repr, (text, label, *query)))
             advice = "name those to read with text= and label= (--text-column, --label-column)"
             raise self.fault(f"expected {noun} {expected}, found {listed}; {advice}", number)

@@ -64,7 +64,7 @@ def located_lines(path: str | Path, *, offset: int = 0, lines: int = 0) -> Itera
     path = Path(path)
     number = lines
     try:
-        with _opened(path) as stream:
+        with _open(path) as stream:
             if offset:
                 stream.seek(offset)
             raw_lines = iter(partial(stream.readline, LONGEST_LINE + 1), b"")
@@ -82,12 +82,12 @@ def located_lines(path: str | Path, *, offset: int = 0, lines: int = 0) -> Itera
         message = f"the file is not UTF-8 ({error.reason}); convert it first"
         raise CorpusError(message, file=path, line=number) from error
     except (EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
-        raise _broken(path, error, number + 1) from error
+        raise _reading_error(path, error, number + 1) from error
     except RuntimeError as error:  # the archive is encrypted, or compressed by an unknown method
         raise CorpusError(f"cannot read the zip file: {error}; unpack it first", file=path) from error
     except OSError as error:
         if error.errno is None:  # from a decompressor, not from the operating system
-            raise _broken(path, error, number + 1) from error
+            raise _reading_error(path, error, number + 1) from error
         raise unreadable(path, error) from error
 
 
@@ -109,7 +109,7 @@ def text_lines(
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _open(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for reading, decompressing it if necessary."""
     archive = archive_of(path)
     if archive.exists() and not archive.is_file():
@@ -134,7 +134,7 @@ def _compression(archive: Path) -> str:
     return next((name for magic, name, _ in _COMPRESSIONS if magic.match(start)), "")
 
 
-def _broken(path: Path, error: Exception, line: int) -> CorpusError:
+def _reading_error(path: Path, error: Exception, line: int) -> CorpusError:
     """Return the error for a compressed file that cannot be read from this line on."""
     reason = str(error) or "it ends too early"
     return CorpusError(f"the {_compression(archive_of(path))} file is broken: {reason}", file=path, line=line)
@@ -171,7 +171,7 @@ def content_sha256(path: str | Path) -> str:
     """Return the hexadecimal SHA-256 of what a file holds, decompressed if it is compressed."""
     if not _compression(archive_of(path)):
         return file_sha256(path)
-    with _opened(Path(path)) as stream:
+    with _open(Path(path)) as stream:
         digest = hashlib.sha256()
         while block := stream.read(2**20):
             digest.update(block)

@@ -100,13 +100,13 @@ class Sentence:
             if head is None:
                 continue
             if type(head) is not int and (isinstance(head, bool) or not isinstance(head, Integral)):
-                raise TypeError(f"the head of {self._named(number)} is {head!r:.80}, not a whole number or None")
+                raise TypeError(f"the head of {self._name_of_word(number)} is {head!r:.80}, not a whole number or None")
             if not 0 <= head <= len(self.words):
-                raise self._fault(f"the head of {self._named(number)} is {head}, outside 0 … {len(self.words)}")
+                raise self._fault(f"the head of {self._name_of_word(number)} is {head}, outside 0 … {len(self.words)}")
             if head == number:
-                raise self._fault(f"{self._named(number)} is its own head")
+                raise self._fault(f"{self._name_of_word(number)} is its own head")
 
-    def _named(self, number: int) -> str:
+    def _name_of_word(self, number: int) -> str:
         """Return what messages call a word."""
         return f"word {number} {self.words[number - 1]!r:.80}"
 

@@ -84,7 +84,7 @@ def compare(
     CountOptions(min_count=min_count).check()
     notes: list[str] = []
     if relations:
-        runs = _restricted(runs, relations)
+        runs = _restrict(runs, relations)
         notes.append(f"Of the syntactic relations, only {', '.join(relations)} are compared.")
 
     # Every other run is compared with the first.
@@ -119,7 +119,7 @@ def _check_folders(folders: Sequence[str | Path]) -> None:
         raise OptionError(f"a run is given twice: {' and '.join(twice)}")
 
 
-def _restricted(runs: Sequence[ComparedRun], relations: Sequence[str]) -> list[ComparedRun]:
+def _restrict(runs: Sequence[ComparedRun], relations: Sequence[str]) -> list[ComparedRun]:
     """Return the runs with these relations alone among those of the analysis dependency."""
     known: set[str] = set()  # the relations of all runs
     restricted = []

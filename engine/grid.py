@@ -178,7 +178,7 @@ def shown_grid(table: pd.DataFrame, varied: Sequence[str], over: pd.DataFrame | 
     """
     all_numbers = _numeric(table, varied)
     numbers = all_numbers[:_SHOWN]
-    cells = _shown("grid", "Cells of the grid", table, varied, numbers, number)
+    cells = _shown_table("grid", "Cells of the grid", table, varied, numbers, number)
     tables = [replace(cells, notes=_notes(len(all_numbers)) if (table["status"] == DONE).any() else ())]
     if over is not None:
         other_options = [option for option in varied if option != name]
@@ -194,7 +194,7 @@ def shown_grid(table: pd.DataFrame, varied: Sequence[str], over: pd.DataFrame | 
             merged_row[row["quantity"]] = f"{number(row['mean'])} ± {number(row['sd'])}{few}"
         means = pd.DataFrame(list(merged_rows.values()))
         title = f"Means ± standard deviations over {name}"
-        tables.append(_shown(f"grid_over_{name}", title, means, [*other_options, "n"], numbers, str))
+        tables.append(_shown_table(f"grid_over_{name}", title, means, [*other_options, "n"], numbers, str))
     return tables
 
 
@@ -208,7 +208,7 @@ def _notes(numbers: int) -> tuple[str, ...]:
     return (f"The first {_SHOWN} of {numbers:,} numbers; grid.csv has all.",) if numbers > _SHOWN else ()
 
 
-def _shown(
+def _shown_table(
     name: str,
     title: str,
     table: pd.DataFrame,

@@ -165,12 +165,12 @@ def _merged_analysis(of_runs: Sequence[AnalysisStates]) -> AnalysisStates:
     analysis = registered_analysis(first.name)
     facts, looked = first.facts, first.looked
     for other in others:
-        facts = _merged(facts, other.facts, analysis.facts_type, f"the facts of the analysis {first.name}")
-        looked = _merged(looked, other.looked, analysis.looked_type, f"what the analysis {first.name} looked up")
+        facts = _merge(facts, other.facts, analysis.facts_type, f"the facts of the analysis {first.name}")
+        looked = _merge(looked, other.looked, analysis.looked_type, f"what the analysis {first.name} looked up")
     return replace(first, facts=facts, looked=looked)
 
 
-def _merged(one: Any, other: Any, type_: Any, what: str) -> Any:
+def _merge(one: Any, other: Any, type_: Any, what: str) -> Any:
     """Merge two values of a type that are stored as plain data; ``what`` names them in messages."""
     return to_plain(merged_facts(from_plain(one, type_, what), from_plain(other, type_, what), what), what)
 
@@ -182,8 +182,8 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
     merge. Under ``merged`` are the command, the times and the versions of every run. All else is that of the first run.
     """
     corpora = [record["corpus"] for record in records]
-    counts = _added(corpus["counts"] for corpus in corpora)
-    relations = _added(corpus["relations"] for corpus in corpora)
+    counts = _sums(corpus["counts"] for corpus in corpora)
+    relations = _sums(corpus["relations"] for corpus in corpora)
     if "relations" in counts:
         counts["relations"] = len(relations)  # different relations, not relations of words
     readings = [record["sentences"] for record in records]
@@ -199,7 +199,7 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
         "command": f"attentionology merge {shlex.join(names)}",
         "started": min(record["started"] for record in records),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": {stage: round(time, 3) for stage, time in _added(record["seconds"] for record in records).items()},
+        "seconds": {stage: round(time, 3) for stage, time in _sums(record["seconds"] for record in records).items()},
         "versions": versions(),
         "git_commit": git_commit(),
         "options": _merged_options([record["options"] for record in records]),
@@ -226,7 +226,7 @@ def _merged_checks(corpora: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     left_out = [corpus["left_out"] for corpus in corpora if "left_out" in corpus]
     checks = [dict(corpus["checked"]) for corpus in corpora if "checked" in corpus]
     punctuation = [check.pop("punctuation") for check in checks if "punctuation" in check]
-    merged: dict[str, Any] = _added(checks)
+    merged: dict[str, Any] = _sums(checks)
     if punctuation:
         rules = dict.fromkeys(each["rule"] for each in punctuation)
         names = dict.fromkeys(name for each in punctuation for name in each["names"])
@@ -253,7 +253,7 @@ def _total(values: Sequence[Any]) -> Any:
     return None if None in values else sum(values)
 
 
-def _added(counts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _sums(counts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the sums of numbers by their names."""
     total: dict[str, Any] = {}
     for of_run in counts:

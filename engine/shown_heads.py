@@ -82,7 +82,7 @@ class Shown:
         return self.text()
 
     def _repr_html_(self) -> str:
-        return self._mounted()
+        return self._interactive_html()
 
     def text(self, width: int = 80) -> str:
         """Write the heads as text; see `attentionology.reports.heads.as_text`.
@@ -174,7 +174,7 @@ class Shown:
         """Return the data of the interactive drawing, see `attentionology.reports.heads.explored.as_explorer`."""
         return as_explorer(self.views, model=self.model, causal=self.causal)
 
-    def _mounted(self, name: str = "", *, follow: bool = False) -> str:
+    def _interactive_html(self, name: str = "", *, follow: bool = False) -> str:
         """Return the interactive drawing, which replaces the figure where scripts run, as HTML."""
         address = opening(self.views, layout=self.layout, special=self.special)
         svg = self._image("svg").decode()
@@ -186,4 +186,4 @@ class Shown:
         """Return a page with the drawing and the largest values as text, which needs no network."""
         title = self.description
         text = f"<details><summary>As text</summary><pre>{in_html(self.text(width=120))}</pre></details>"
-        return page(f"{title[0].upper()}{title[1:]}", f"{self._mounted('shown', follow=True)}\n{text}")
+        return page(f"{title[0].upper()}{title[1:]}", f"{self._interactive_html('shown', follow=True)}\n{text}")

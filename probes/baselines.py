@@ -53,7 +53,7 @@ class FixedOffset(HeadPredictor):
         counts = np.zeros(len(OFFSETS))
         for sentence in _sentences(batches):
             counts += _right_by_offset(sentence)[scored(sentence)].sum(0)
-        self.offset_ = _best(counts)
+        self.offset_ = _best_offset(counts)
         return self
 
     def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " _"]]:
@@ -91,7 +91,7 @@ class RelationOffset(HeadPredictor):
             for word in np.flatnonzero(scored(sentence)):
                 counts_of[sentence.relations[word]] += right[word]
                 counts_of[""] += right[word]  # of all relations
-        self.offsets_ = {relation: _best(counts) for relation, counts in counts_of.items()} or {"": 1}
+        self.offsets_ = {relation: _best_offset(counts) for relation, counts in counts_of.items()} or {"": 1}
         return self
 
     def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " _"]]:
@@ -212,7 +212,7 @@ def _right_by_offset(sentence: Sentence) -> Bool[ndarray, "words offsets"]:
     return np.asarray(heads == gold_heads(sentence)).T
 
 
-def _best(counts: Float[ndarray, " offsets"]) -> int:
+def _best_offset(counts: Float[ndarray, " offsets"]) -> int:
     """Return the offset that is right most often; of equally good ones the larger."""
     _, offset = max(zip(counts.tolist(), OFFSETS, strict=True))
     return offset

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from ..corpora_loaders import WordVectors
 from ..storage.nearest import UnknownNameError, unknown
-from ..storage.plugins import GROUPS, Plugins, RegistryError, checked
+from ..storage.plugins import GROUPS, Plugins, RegistryError, checked_class
 from .probe import Probe
 from .states.arcs import ArcAttentionProbe, ArcProbe
 from .states.depth import DepthProbe
@@ -64,7 +64,9 @@ def register_probe(probe: Registered) -> Registered:
         True
         >>> unregister_probe("frozen")
     """
-    checked(_PLUGINS.what, probe, _BASES, f"{getattr(probe, '__module__', '')}.{getattr(probe, '__qualname__', probe)}")
+    checked_class(
+        _PLUGINS.what, probe, _BASES, f"{getattr(probe, '__module__', '')}.{getattr(probe, '__qualname__', probe)}"
+    )
     if probe.name in _all_probes():
         raise ProbeRegistryError(f"a probe {probe.name!r} is already registered")
     _registered[probe.name] = probe

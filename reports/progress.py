@@ -102,10 +102,10 @@ _shown: ContextVar[Progress | None] = ContextVar("_shown", default=None)
 
 def _columns(*rate: ProgressColumn, width: int = 40) -> tuple[ProgressColumn, ...]:
     """Return the columns of a line with a bar of this width; ``rate`` is a column for the rate, if it has one."""
-    return (*_described(width), *rate, TimeRemainingColumn())
+    return (*_bar_columns(width), *rate, TimeRemainingColumn())
 
 
-def _described(width: int) -> tuple[ProgressColumn, ...]:
+def _bar_columns(width: int) -> tuple[ProgressColumn, ...]:
     """Return the columns of a description, a bar of this width, a count and a note. Names in them are no markup."""
     description, note = (TextColumn(field, markup=False) for field in ("{task.description}", "{task.fields[note]}"))
     return description, BarColumn(width), MofNCompleteColumn(), note
@@ -174,17 +174,17 @@ def watching_bar(
 ) -> Iterator[None]:
     """Show a progress bar over work that other processes may share, with the rate and the remaining time."""
     # A bar within the block of another bar is shown below it, as in `progress_bar`.
-    display = _display(*_described(40))
+    display = _display(*_bar_columns(40))
     outer = _shown.get()
     if (display if outer is None else outer).disable:  # nothing is measured if nothing is shown
         yield
         return
-    with _line(display, description, total, unit) as (bar, task), _watched(bar, task, total, measure, unit):
+    with _line(display, description, total, unit) as (bar, task), _watch(bar, task, total, measure, unit):
         yield
 
 
 @contextmanager
-def _watched(bar: Progress, task: TaskID, total: int, measure: Callable[[], int], unit: str) -> Iterator[None]:
+def _watch(bar: Progress, task: TaskID, total: int, measure: Callable[[], int], unit: str) -> Iterator[None]:
     """Measure in a thread twice a second, and show how much has been done, until the block ends."""
     ended = threading.Event()
 

@@ -17,16 +17,16 @@ from urllib.parse import quote
 from ..storage.durable import (
     PARTIAL,
     REPLACED,
-    abandoned,
+    abandoned_paths,
     delete,
     flush,
     free_space,
     is_full,
-    locked,
+    lock,
     size,
     sweep,
-    unfinished,
     unfinished_name,
+    unfinished_path,
 )
 from ..storage.paths import RUN_RECORD, TargetError, check_place, read_paths, read_record
 from .tables import to_json
@@ -53,7 +53,7 @@ class RunFolder:
             self.reads = read_paths(reads)
             self.path = self.target  # until the block is entered
             _tidy(self.target.parent)
-            obstacle = self._obstacle()
+            obstacle = self._why_not_replaceable()
             if self.target.exists() and Path.cwd().is_relative_to(self.target):
                 obstacle = "is the current folder, or holds it; choose another --out"
         except TargetError as error:
@@ -63,7 +63,7 @@ class RunFolder:
         if obstacle:
             raise RunFolderError(f"{target} {obstacle}")
 
-    def _obstacle(self) -> str | None:
+    def _why_not_replaceable(self) -> str | None:
         """Return why the target cannot be written, in words that follow its name; None if it can."""
         target = self.target
         if not target.exists():
@@ -85,7 +85,7 @@ class RunFolder:
         parent = self.target.parent
         try:
             parent.mkdir(parents=True, exist_ok=True)
-            self.path = self._holding.enter_context(unfinished(self.target, folder=True))
+            self.path = self._holding.enter_context(unfinished_path(self.target, folder=True))
         except OSError as error:
             existing = next(folder for folder in self.target.parents if folder.exists())
             why = (error.strerror or str(error)) if existing.is_dir() else f"{existing} is a file, not a folder"
@@ -133,7 +133,7 @@ class RunFolder:
 
     def _finish(self, partial: Path) -> None:
         """Rename the collected results to the target."""
-        if obstacle := self._obstacle():  # another program has created the target meanwhile
+        if obstacle := self._why_not_replaceable():  # another program has created the target meanwhile
             beside = (self.target.with_name(f"{self.target.name}-{number}") for number in count(2))
             kept = next(path for path in beside if not path.exists())
             partial.rename(kept)
@@ -142,7 +142,7 @@ class RunFolder:
             partial.rename(self.target)
         else:
             old = self.target.with_name(unfinished_name(self.target.name, REPLACED))
-            with locked(self.target, wait=False):
+            with lock(self.target, wait=False):
                 self.target.rename(old)
                 try:
                     partial.rename(self.target)
@@ -156,7 +156,7 @@ class RunFolder:
 
 def _tidy(folder: Path) -> None:
     """Remove the unfinished folders of runs that were killed, and restore targets that were about to be replaced."""
-    for path, name in abandoned(folder, REPLACED):
+    for path, name in abandoned_paths(folder, REPLACED):
         target = folder / name
         if not target.exists():  # the run was killed between the two renames of a replacement
             path.rename(target)

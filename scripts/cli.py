@@ -99,7 +99,7 @@ def _run(arguments: list[str]) -> int:
             return 0
         _check_words(arguments)
         _check_environment()
-        command = _parsed(arguments)
+        command = _parse(arguments)
     except AttentionologyError as error:
         return _fail(error)
     except SystemExit as stop:  # the options do not parse
@@ -150,7 +150,7 @@ def _check_environment() -> None:
         )
 
 
-def _parsed(arguments: list[str]) -> Runnable:
+def _parse(arguments: list[str]) -> Runnable:
     """Return the command with its options; raise `SystemExit` with messages on stderr if they do not parse."""
     name, messages = arguments[0], io.StringIO()
     try:
@@ -173,7 +173,7 @@ def run_words(arguments: Sequence[str]) -> None:
     """Run a command line for another command, without what it prints, and raise its errors."""
     from ..engine.counting.memory import MemoryShortageError, shortage
 
-    command = checked(arguments)
+    command = checked_command(arguments)
     options = flat_options(command)
     with redirect_stdout(io.StringIO()), _figures_of(options):
         try:
@@ -185,10 +185,10 @@ def run_words(arguments: Sequence[str]) -> None:
             raise
 
 
-def checked(arguments: Sequence[str]) -> Runnable:
+def checked_command(arguments: Sequence[str]) -> Runnable:
     """Return the command of a command line whose options parse and are within their bounds."""
     _check_words(list(arguments))
-    command = _parsed(list(arguments))
+    command = _parse(list(arguments))
     check_bounds(command)
     return command
 

@@ -53,13 +53,13 @@ class GridCommand:
         from ..reports.streams import say, say_json
         from ..reports.table import Terminal
         from ..reports.tables import records, to_json
-        from .cli import checked, run_words
+        from .cli import checked_command, run_words
 
         try:
             arguments = tuple(shlex.split(self.arguments or ""))
         except ValueError as error:  # a quotation mark is left open, or a backslash is at the end
             raise OptionError(f"--arguments {self.arguments!r} is no part of a command line: {error}") from None
-        grid = Grid(self.command, self._varied(), arguments, self.out)
+        grid = Grid(self.command, self._values_by_option(), arguments, self.out)
         if self.over is not None and self.over not in grid.varied:
             raise OptionError(
                 f"--over {self.over}: this option does not vary; those that do are {', '.join(grid.varied)}"
@@ -68,7 +68,7 @@ class GridCommand:
         command_lines = [grid.words_of(cell) for cell in grid.cells()]
         for words in command_lines:
             try:
-                checked(words)
+                checked_command(words)
             except SystemExit as stop:  # the message of the parser is printed already
                 raise OptionError(f"a cell of this grid has no valid options: {shlex.join(words)}") from stop
         if self.commands:
@@ -88,7 +88,7 @@ class GridCommand:
             say(f"Tables: {self.out}")
         return 0 if (table["status"] == DONE).all() else 3
 
-    def _varied(self) -> dict[str, tuple[str, ...]]:
+    def _values_by_option(self) -> dict[str, tuple[str, ...]]:
         """Return the values of the varied options."""
         if not self.vary:
             raise OptionError("--vary NAME=VALUE,VALUE is missing: the options that vary, with their values")

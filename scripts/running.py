@@ -48,7 +48,7 @@ def run_job(
         print_results(asdict(estimate), [], estimate.lines(), as_json=output.json)
         return False
     if long_run.share is not None:
-        say(*count_share(job, long_run).described(long_run.parts))
+        say(*count_share(job, long_run).lines(long_run.parts))
         return False
     printed = False
 

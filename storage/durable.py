@@ -49,7 +49,7 @@ def write_durably(path: Path, content: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         sweep(path.parent)
-        with unfinished(path) as partial:
+        with unfinished_path(path) as partial:
             try:
                 partial.write_bytes(content)
                 flush(partial)
@@ -113,7 +113,7 @@ def unfinished_name(target: str, kind: str = PARTIAL) -> str:
 
 
 @contextmanager
-def unfinished(target: Path, *, folder: bool = False) -> Iterator[Path]:
+def unfinished_path(target: Path, *, folder: bool = False) -> Iterator[Path]:
     """Create an empty file or folder next to the target, and hold its lock until a block has renamed or deleted it."""
     while True:
         path = target.with_name(unfinished_name(target.name))
@@ -121,7 +121,7 @@ def unfinished(target: Path, *, folder: bool = False) -> Iterator[Path]:
             path.mkdir()
         else:
             path.touch(exist_ok=False)
-        with locked(path, wait=True):
+        with lock(path, wait=True):
             # Another process may have deleted the path between its creation and the lock.
             if path.exists():
                 yield path
@@ -129,7 +129,7 @@ def unfinished(target: Path, *, folder: bool = False) -> Iterator[Path]:
 
 
 @contextmanager
-def locked(path: Path, *, wait: bool) -> Iterator[bool]:
+def lock(path: Path, *, wait: bool) -> Iterator[bool]:
     """Hold the lock of a file or folder during a block, which receives whether the lock is held."""
     descriptor = None
     # NFS only locks files that are open for writing, and folders cannot be opened so.
@@ -150,7 +150,7 @@ def locked(path: Path, *, wait: bool) -> Iterator[bool]:
         os.close(descriptor)  # which releases the lock
 
 
-def abandoned(folder: Path, kind: str = PARTIAL) -> Iterator[tuple[Path, str]]:
+def abandoned_paths(folder: Path, kind: str = PARTIAL) -> Iterator[tuple[Path, str]]:
     """Yield the unfinished paths in a folder whose writers are certainly dead, each with the name of its target."""
     # A process id would be weaker evidence than a lock: ids are reused. Some network file systems keep the locks of
     # each host separately, so the paths of other hosts are never touched, and neither are paths that cannot be locked.
@@ -161,7 +161,7 @@ def abandoned(folder: Path, kind: str = PARTIAL) -> Iterator[tuple[Path, str]]:
         match = _NAME.fullmatch(path.name)
         if not match or (match["host"], match["kind"]) != (_HOST, kind):
             continue
-        with locked(path, wait=False) as is_held:
+        with lock(path, wait=False) as is_held:
             if is_held and path.exists():  # only the process that holds the lock handles the path
                 yield path, match["target"]
 
@@ -169,7 +169,7 @@ def abandoned(folder: Path, kind: str = PARTIAL) -> Iterator[tuple[Path, str]]:
 def sweep(folder: Path, *kinds: str) -> None:
     """Delete the unfinished paths that dead processes left in a folder, but not in folders inside it."""
     for kind in kinds or (PARTIAL,):
-        for path, _ in abandoned(folder, kind):
+        for path, _ in abandoned_paths(folder, kind):
             delete(path)
 
 

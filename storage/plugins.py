@@ -62,7 +62,7 @@ class Plugins:
     def classes(self, base: type[Base]) -> Iterator[tuple[type[Base], EntryPoint]]:
         """Load the classes that other packages add. Their own ``name`` counts, not that of the entry point."""
         for point in points_of(self.what):
-            yield checked(self.what, loaded(self.what, point), base, source_of(point)), point
+            yield checked_class(self.what, loaded(self.what, point), base, source_of(point)), point
 
 
 def package_of(what: str, name: str, module: str = "") -> dict[str, str]:
@@ -116,7 +116,7 @@ def loaded(what: str, point: EntryPoint) -> Any:
         ) from error
 
 
-def checked(what: str, kind: Any, base: type[Base], source: str) -> type[Base]:
+def checked_class(what: str, kind: Any, base: type[Base], source: str) -> type[Base]:
     """Return a class if it is a complete subclass whose name can be written on the command line."""
     if not (isinstance(kind, type) and issubclass(kind, base)):
         names = " or ".join(each.__name__ for each in (base if isinstance(base, tuple) else (base,)))

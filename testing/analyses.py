@@ -165,7 +165,7 @@ def check_merging(bench: Bench, tables: dict[str, pd.DataFrame]) -> None:
         runs = [bench.run(bench.corpus(name), cells=_ALONE) for name in ("first", "second")]
     with only_own_errors("if runs are merged"):
         try:
-            stored = [_stored(run) for run in runs]
+            stored = [_states_of(run) for run in runs]
             found = bench.tables(restored(merged_states(stored, ["first", "second"])))
         except MergeError:
             return  # which users are told
@@ -175,7 +175,7 @@ def check_merging(bench: Bench, tables: dict[str, pd.DataFrame]) -> None:
     check_equal(found, tables, "if two runs are merged", advice)
 
 
-def _stored(run: Run) -> RunStates:
+def _states_of(run: Run) -> RunStates:
     """Return the states of a run."""
     assert run.stored is not None  # noqa: S101  # as of every run that was counted
     try:

@@ -60,7 +60,7 @@ def check_explanation_test(test: ExplanationTest, options: ExplanationTestOption
         reason = test.impossible(_classifier(), options)
         if reason is not None:
             return  # it is for other models
-        expected = _examined(test, options, [range(len(_texts()))])
+        expected = _examine(test, options, [range(len(_texts()))])
     test.check_declared(expected)
     for name, values in expected.items():
         if len(values) != len(_texts()):
@@ -82,7 +82,7 @@ def check_explanation_test(test: ExplanationTest, options: ExplanationTestOption
         ("if the texts come in another order", [backward], "text"),
     ):
         with only_own_errors(when, refuses=False):
-            found = _examined(test, options, batches, prefix)
+            found = _examine(test, options, batches, prefix)
         for name, values in expected.items():
             if not np.allclose(found[name], values, equal_nan=True, **_CLOSE):
                 fail(f"The column {name!r} has other values {when}", advice)
@@ -103,7 +103,7 @@ def _classifier() -> AttentionClassifier:
     return AttentionClassifier("lstm", dimensions=6, size=6).fit(_texts(), labels)
 
 
-def _examined(
+def _examine(
     test: ExplanationTest, options: ExplanationTestOptions, batches: Sequence[Sequence[int]], prefix: str = "text"
 ) -> Rows:
     """Return what a test computes of all texts, in their order, in the batches given."""

@@ -130,13 +130,13 @@ def _check_names(read: Reader, path: Path, content: bytes) -> None:
 
 def _check_damage(read: Reader, path: Path, content: bytes) -> None:
     """Check that damaged files are read or refused, and errors name the place."""
-    for what, damaged in _damaged(content):
+    for what, damaged in _damaged_copies(content):
         path.write_bytes(damaged)
         _read_damaged(read, path, what)
     path.write_bytes(content)
 
 
-def _damaged(content: bytes) -> Iterator[tuple[str, bytes]]:
+def _damaged_copies(content: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield damaged copies of a file, each with what is wrong."""
     lines = [line for line in _LINES.findall(content) if line]
     for piece in range(_PIECES):
@@ -184,16 +184,16 @@ def _check_recognized(format: CorpusFormat, path: Path) -> None:  # noqa: A002
     recognizes = format.recognize(beginning)
     if not recognizes and format in formats.FORMATS:
         fail("The format does not recognize its example", "Look at what the recognizer asks of a Beginning")
-    if recognizes and (others := _others(format, beginning)):
+    if recognizes and (others := _other_formats(format, beginning)):
         fail(f"The format {others[0]} recognizes the example, too", "Let one of the two recognizers ask for more")
     for text in _OTHERS:
         path.with_name("other").write_text(text, encoding="utf-8")
         beginning = beginning_of_file(path.with_name("other"))
-        if format.recognize(beginning) and (others := _others(format, beginning)):
+        if format.recognize(beginning) and (others := _other_formats(format, beginning)):
             fail(f"The format recognizes files of the format {others[0]}", "Let its recognizer ask for more")
 
 
-def _others(format: CorpusFormat, beginning: Beginning) -> list[str]:  # noqa: A002
+def _other_formats(format: CorpusFormat, beginning: Beginning) -> list[str]:  # noqa: A002
     """Return the names of the other formats that recognize a file, also of those that are not read."""
     read = [known.name for known in formats.FORMATS if known.name != format.name and known.recognize(beginning)]
     return read + [unread.name(beginning) for unread in formats.UNREAD if unread.recognize(beginning)]
@@ -218,7 +218,7 @@ def _check_documents(format: CorpusFormat, path: Path, content: bytes) -> None: 
                 f"What is read from the place after document {number} is not the rest of the file",
                 "Yield with each document the place at which reading it ends, and begin at the place that is given",
             )
-    for what, damaged in _damaged(content):
+    for what, damaged in _damaged_copies(content):
         path.write_bytes(damaged)
         _read_damaged(read, path, what)
     path.write_bytes(content)

@@ -29,7 +29,7 @@ from ..probes import (
     unregister_probe,
 )
 from ..storage.errors import AttentionologyError
-from ..storage.plugins import checked
+from ..storage.plugins import checked_class
 from .failing import fail, only_own_errors
 from .models import small_encoder
 
@@ -62,9 +62,9 @@ def check_probe(probe: type[Probe], **arguments: Any) -> None:
         >>> from attentionology.probes import AttentionProbe
         >>> check_probe(AttentionProbe)
     """
-    checked("probe", probe, Probe, f"{probe.__module__}.{probe.__qualname__}")
+    checked_class("probe", probe, Probe, f"{probe.__module__}.{probe.__qualname__}")
     bench = Bench(probe, arguments)
-    with _registered(probe), tempfile.TemporaryDirectory(prefix="attentionology-") as folder:
+    with _registration(probe), tempfile.TemporaryDirectory(prefix="attentionology-") as folder:
         with only_own_errors("if it is made and trained", refuses=False):
             _check_arguments(bench)
             fitted = bench.made().fit(list(batches()))
@@ -241,7 +241,7 @@ def _check_equal(found: Scores, expected: Scores, when: str, advice: str, *, exa
 
 
 @contextmanager
-def _registered(probe: type[Probe]) -> Iterator[None]:
+def _registration(probe: type[Probe]) -> Iterator[None]:
     """Register a probe while the block runs, unless it is registered."""
     if registered_probes().get(probe.name) is probe:
         yield

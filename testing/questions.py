@@ -69,12 +69,12 @@ def check_question(
     with tempfile.TemporaryDirectory(prefix="attentionology-") as folder, lent(analysis) as row:
         bench = Bench(analysis, row, tuple(given), Path(folder), ())
         bench.write("first", corpora.documents())
-        with _asking(analysis, (first, *others)):
+        with _questions_replaced(analysis, (first, *others)):
             former = _run(bench)
             expected = bench.tables(former)
             assert former.stored is not None  # noqa: S101  # as of every run that was counted
             stored = former.stored()
-        with _asking(analysis, together):
+        with _questions_replaced(analysis, together):
             run = _run(bench)
             found = bench.tables(run)
             _check_own(asked, run, found)
@@ -87,7 +87,7 @@ def check_question(
 
 
 @contextmanager
-def _asking(analysis: Any, questions: Sequence[Any]) -> Iterator[None]:
+def _questions_replaced(analysis: Any, questions: Sequence[Any]) -> Iterator[None]:
     """Let an analysis ask these questions."""
     with mock.patch.object(analysis, "questions", tuple(questions)):
         yield

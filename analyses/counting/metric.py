@@ -116,7 +116,7 @@ class Metric:
         self._reductions[name] = dist_reduce_fx
         if since is not None:
             self._since[name] = FirstVersion.of(since)
-        vars(self)[name] = _copied(default)
+        vars(self)[name] = _copy(default)
 
     @classmethod
     def state_bytes(cls, **arguments: Any) -> int:
@@ -161,7 +161,7 @@ class Metric:
         """Replace all states by those of an equal metric. Of those with ``since``, some may be missing."""
         for name in self._defaults:
             if name in states or name not in self._since:
-                vars(self)[name] = _copied(states[name])
+                vars(self)[name] = _copy(states[name])
             else:
                 vars(self).pop(name, None)
 
@@ -204,12 +204,12 @@ class Metric:
     def reset(self) -> None:
         """Forget what was counted."""
         for name, default in self._defaults.items():
-            vars(self)[name] = _copied(default)
+            vars(self)[name] = _copy(default)
 
     def begin(self) -> set[str]:
         """Begin to count the states that were not counted, and return their names."""
         begun = {name for name in self._since if not self.was_counted(name)}
-        vars(self).update({name: _copied(self._defaults[name]) for name in begun})
+        vars(self).update({name: _copy(self._defaults[name]) for name in begun})
         return begun
 
     def clone(self) -> Any:
@@ -250,7 +250,7 @@ def _the_same(configurations: Int[Tensor, " parts"]) -> Int[Tensor, ""]:
     return first if bool((configurations == first).all()) else torch.tensor(-1, device=first.device)
 
 
-def _copied(state: State) -> State:
+def _copy(state: State) -> State:
     return state.clone() if isinstance(state, Tensor) else list(state)
 
 

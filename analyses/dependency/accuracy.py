@@ -247,7 +247,7 @@ def tables(
     members = members_of(relations, subsets, asked)
     correct = np.stack([subsets.correct[rows, 0].sum(0) for rows in members.values()])
     total = np.array([subsets.total[rows, 0].sum() for rows in members.values()])
-    best = [_best(name, rows, subsets, replicates, offsets) for name, rows in members.items()]
+    best = [_best_row(name, rows, subsets, replicates, offsets) for name, rows in members.items()]
     by_head = cells_of_groups(correct, total, READINGS, {"relation": list(members)})
     tables = DependencyTables(by_head, pd.DataFrame(best))
     if subsets.baselines.shape[-1] > len(offsets):  # of a causal model
@@ -310,7 +310,9 @@ def members_by_group(
     }
 
 
-def _best(name: str, rows: list[int], subsets: Counts, replicates: Counts, offsets: Sequence[int]) -> dict[str, Any]:
+def _best_row(
+    name: str, rows: list[int], subsets: Counts, replicates: Counts, offsets: Sequence[int]
+) -> dict[str, Any]:
     """Return the row of the best head, beside the best offset, for the relations with these indices together."""
     correct, total = subsets.correct[rows].sum(0), subsets.total[rows].sum(0)
     n = int(total[0])

@@ -173,7 +173,7 @@ class Failures(DependencyQuestion):
 
     def explore(self, answer: FailureTables, counts: Words, results: DependencyResults, kind: str) -> Contribution:
         """Say which mistake of the best heads is clearly first."""
-        return Contribution(findings=tuple(_failing(answer, results.frequent, kind)))
+        return Contribution(findings=tuple(_clear_mistakes(answer, results.frequent, kind)))
 
 
 class DependencyFailures(ConfiguredSums):
@@ -336,10 +336,10 @@ def failure_tables(
 ) -> FailureTables:
     """Make the tables of the best head of each relation (``best``), or of other heads (``8-10``)."""
     # cells: the table of all heads. A head is read in the direction in which it is better for the relation.
-    return tables_of_heads(_chosen(metric, best, cells, chosen), (FAILURES, PICKED))
+    return tables_of_heads(_chosen_heads(metric, best, cells, chosen), (FAILURES, PICKED))
 
 
-def _chosen(
+def _chosen_heads(
     metric: DependencyFailures, best: pd.DataFrame, cells: pd.DataFrame, chosen: Sequence[str]
 ) -> Iterator[ChosenHead]:
     """Yield the chosen heads of each relation."""
@@ -371,7 +371,7 @@ def shown_failures(tables: FailureTables, min_count: int) -> tuple[ShownTable, S
     return shown_failure_tables(FailureTables(*shown), (FAILURES, PICKED), "words", "head")
 
 
-def _failing(failures: FailureTables, frequent: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:
+def _clear_mistakes(failures: FailureTables, frequent: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:
     """Yield what the best heads pick most often instead of the syntactic head, where one mistake is clearly first."""
     picked = rows_of(failures.picked)
     mistakes = [(row, clear_mistake(picked, row, "relation", "head")) for row in frequent]

@@ -77,7 +77,7 @@ class Planned:
         self.chosen = chosen = options[DependencyOptions]
         relations = _checked_relations(setting.corpus, chosen)
         words_of_groups = words_by_group(relations, coarse=chosen.coarse)
-        self.asked = _asked(chosen, words_of_groups)
+        self.asked = _rows_asked_for(chosen, words_of_groups)
         check_limit(words_of_groups, options[CountOptions].replicates)
         self.groups = {"relations": tuple(relations), "coarse": chosen.coarse}
         # Only what is not the default is named, so that states of other models are those of former versions.
@@ -302,7 +302,7 @@ def _checked_relations(corpus: Corpus, options: DependencyOptions) -> Counter[st
     return relations
 
 
-def _asked(options: DependencyOptions, known: Collection[str]) -> Asked:
+def _rows_asked_for(options: DependencyOptions, known: Collection[str]) -> Asked:
     """Return the rows that the options ask for, if the corpus can have them."""
     unions = options.unions()
     if taken := next((name for name, _ in unions if name in known or name in TOTALS), None):

@@ -147,18 +147,18 @@ def tables_of_heads(heads: Iterable[ChosenHead], schemas: tuple[Schema, Schema])
         for (aspect, name), (sums, total) in classes.items():
             if total[0]:
                 of_class = {**columns, "by": aspect, "class": name, "total": int(total[0])}
-                failures.append(of_class | _measured(guessers, "correct", "accuracy", sums, total))
+                failures.append(of_class | _share_columns(guessers, "correct", "accuracy", sums, total))
         for name, (sums, total) in picks.items():
             if sums[0, list(guessers.values())].any():
                 of_pick = {**columns, "picked": name, "total": int(total[0])}
-                picked.append(of_pick | _measured(guessers, "count", "share", sums, total))
+                picked.append(of_pick | _share_columns(guessers, "count", "share", sums, total))
     of_failures, of_picks = schemas
     return FailureTables(
         pd.DataFrame(failures, columns=of_failures.names), pd.DataFrame(picked, columns=of_picks.names)
     )
 
 
-def _measured(
+def _share_columns(
     guessers: Mapping[str, int],
     count: str,
     share: str,

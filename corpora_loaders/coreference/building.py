@@ -135,7 +135,7 @@ def build_document(
         rule = "head rules on the constituents" + (f"; where there are none, {rule}" if None in trees else "")
     # Two mentions of one entity that have the same words but start in different lines are not repetitions: they differ
     # in the empty nodes that they include.
-    distinct = {(_joined(mark.spans), mark.entity, mark.line): mark for mark in reversed(marked)}
+    distinct = {(_join_adjacent(mark.spans), mark.entity, mark.line): mark for mark in reversed(marked)}
     blank = {
         start + index for sentence, start in zip(sentences, starts, strict=True) for index in blank_words(sentence)
     }
@@ -167,7 +167,7 @@ def build_document(
     )
 
 
-def _joined(spans: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+def _join_adjacent(spans: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
     """Return the spans without empty ones and with adjacent ones joined. If all are empty, the first one remains."""
     joined: list[tuple[int, int]] = []
     for start, stop in spans:

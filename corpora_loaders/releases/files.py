@@ -119,11 +119,11 @@ def treebank_path(name: str) -> Path:
     """
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     our_cache = Path(os.environ.get("ATTENTIONOLOGY_CACHE") or Path(caches, "attentionology"))
-    return _resolved(name, os.environ.get("UD_HOME"), os.environ.get("UD_MIRROR"), our_cache / "ud")
+    return _local_path(name, os.environ.get("UD_HOME"), os.environ.get("UD_MIRROR"), our_cache / "ud")
 
 
 @cache  # because the content of a file is checked each time it is resolved
-def _resolved(name: str, home: str | None, mirror: str | None, cache_folder: Path) -> Path:
+def _local_path(name: str, home: str | None, mirror: str | None, cache_folder: Path) -> Path:
     """Return the path of a treebank's file, which is fetched into the cache if there is no unpacked release."""
     parsed = TreebankName.parse(name)
     if is_pattern(name):
@@ -278,7 +278,7 @@ def matching_treebanks(pattern: str) -> Matches:
         if home and treebank.file not in files:
             has_other_splits = any(file.startswith(f"{code}-ud-") for file in files)
             left_out[name] = f"no {parsed.split} split" if has_other_splits else f"not in UD_HOME={home}"
-        elif obstacle := _obstacle(name):
+        elif obstacle := _why_unusable(name):
             left_out[name] = obstacle
         else:
             names.append(name)
@@ -287,7 +287,7 @@ def matching_treebanks(pattern: str) -> Matches:
     return Matches(tuple(names), left_out)
 
 
-def _obstacle(name: str) -> str:
+def _why_unusable(name: str) -> str:
     """Return why a treebank is of no use; empty also if it has a mistake, which is left to whoever reads it."""
     try:
         path = treebank_path(name)

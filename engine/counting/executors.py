@@ -67,7 +67,7 @@ class ShareCounts:
     total: int  # the number of all parts of the run
     warnings: tuple[str, ...] = ()  # which parts were damaged and have been counted again
 
-    def described(self, folder: Path | None) -> list[str]:
+    def lines(self, folder: Path | None) -> list[str]:
         """Return the warnings, and a line that says what is in the folder of the parts and if that is everything."""
         rest = " The same command without --part makes the report." if self.counted == self.total else ""
         warnings = [f"Warning: {warning}" for warning in self.warnings]
@@ -89,7 +89,7 @@ class PartTask:
         """Return the task of counting the same parts."""
         return cls(counter.job, counter.corpus, counter.folder, counter.fingerprint)
 
-    def prepared(self, process: int) -> PartCounter:
+    def prepare(self, process: int) -> PartCounter:
         """Prepare the run in another process, and return its counter. The process, counted from 0, chooses the GPU."""
         import torch
 
@@ -104,9 +104,9 @@ class PartTask:
             raise WorkerError("the model or the toolkit has changed while the run was started; run the command again")
         return counter
 
-    def counting(self, process: int) -> Callable[[int], None]:
+    def count_function(self, process: int) -> Callable[[int], None]:
         """Prepare the run again, and return the function that counts a part by its number."""
-        counter = self.prepared(process)
+        counter = self.prepare(process)
 
         def count(number: int) -> None:
             part = counter.parts[number]
@@ -167,7 +167,7 @@ def _count_in_processes(task: PartTask, numbers: Sequence[int], n_workers: int) 
     slow_to_import = (__name__, "transformers.modeling_utils")
     on_gpus = task.job.model.device == "cuda"
     processes = Processes(n_workers, kept=WHAT_IS_KEPT, preloaded=slow_to_import, on_gpus=on_gpus)
-    for _ in results_of_processes(processes, task.counting, numbers):
+    for _ in results_of_processes(processes, task.count_function, numbers):
         pass  # each process has written the file
 
 
@@ -178,7 +178,7 @@ class RayWorker:
         self._counter: PartCounter | None = None
         self._why_not_prepared = ""
         try:
-            self._counter = task.prepared(process)
+            self._counter = task.prepare(process)
         except (AttentionologyError, OSError) as error:  # if it were raised, Ray would start the actor again and again
             self._why_not_prepared = str(error) or type(error).__name__
 
@@ -201,7 +201,7 @@ def count_on_ray(counter: PartCounter, numbers: Sequence[int], options: PartOpti
     device = counter.job.model.device
     if device.startswith("cuda:"):
         raise OptionError(f"--engine ray chooses the GPU of each actor; give --device cuda, not {device}")
-    with _connected(options.address) as ray:
+    with _connection(options.address) as ray:
         resource = "GPU" if device == "cuda" else "CPU"
         available = int(ray.cluster_resources().get(resource, 0))
         if not available:
@@ -252,7 +252,7 @@ def _count_with(ray: Any, actors: Sequence[Any], counter: PartCounter, numbers: 
 
 
 @contextmanager
-def _connected(address: str | None) -> Iterator[Any]:
+def _connection(address: str | None) -> Iterator[Any]:
     """Connect to a cluster, or start one on this machine, during a block.
 
     Nothing is changed if this process is connected already. A cluster that is started here has no dashboard, sends no

@@ -109,13 +109,13 @@ def _for_all_heads(measure: Measure, n_layers: int, n_heads: int) -> Measure:
     """Return a measure with a value for each head; those of a map that all heads of a layer share are repeated."""
     if len(measure.values) == n_layers * n_heads:
         return measure
-    values = _repeated(measure.values, n_heads) or ()
-    low, high = _repeated(measure.low, n_heads), _repeated(measure.high, n_heads)
+    values = _repeat(measure.values, n_heads) or ()
+    low, high = _repeat(measure.low, n_heads), _repeat(measure.high, n_heads)
     note = f"{measure.note} All heads of a layer share one map."
     return replace(measure, values=values, low=low, high=high, note=note)
 
 
-def _repeated(values: Values | None, times: int) -> Values | None:
+def _repeat(values: Values | None, times: int) -> Values | None:
     """Return the values, each a number of times in sequence; None if there are none."""
     return None if values is None else tuple(value for value in values for _ in range(times))
 
@@ -160,7 +160,7 @@ def _sample(samples: Mapping[str, InputSample], n_layers: int, n_heads: int, *, 
     if not any(metric.compute() for samples_of_set in sets.values() for metric in samples_of_set.values()):
         return None
     # The first input of each set comes before the second of any, so that all sets have their share of the page.
-    in_turn = chain.from_iterable(zip_longest(*map(_joined, sets.values())))
+    in_turn = chain.from_iterable(zip_longest(*map(_inputs_with_all_maps, sets.values())))
     inputs = [maps_by_kind for maps_by_kind in in_turn if maps_by_kind is not None]
     used_bytes = 0
     sentences: list[SampledSentence] = []
@@ -210,7 +210,7 @@ def _undrawn(samples: Sequence[InputSample], unit: str) -> str:
     return ""
 
 
-def _joined(samples: Mapping[str, InputSample]) -> Iterator[_ByKind]:
+def _inputs_with_all_maps(samples: Mapping[str, InputSample]) -> Iterator[_ByKind]:
     """Yield each input with its maps of all kinds, given the sample of each kind. All have drawn the same inputs."""
     inputs: dict[bytes, _ByKind] = {}  # by the text and annotation of the input
     for kind, metric in samples.items():

@@ -121,7 +121,7 @@ class Run:
         near = did_you_mean(name, (part.analysis.name for part in self.parts))
         raise KeyError(f"there are no results for {key!r}; choose from: {choices}{near}")
 
-    def _named(self, name: str) -> Any:
+    def _results_named(self, name: str) -> Any:
         """Return the results of an analysis for its attribute, whose error must be one that `hasattr` knows."""
         try:
             return self[name]
@@ -131,37 +131,37 @@ class Run:
     @property
     def dependency(self) -> DependencyResults:
         """The results of the analysis ``dependency``, as ``run["dependency"]``."""
-        return cast("DependencyResults", self._named("dependency"))
+        return cast("DependencyResults", self._results_named("dependency"))
 
     @property
     def surface(self) -> SurfaceResults:
         """The results of the analysis ``surface``."""
-        return cast("SurfaceResults", self._named("surface"))
+        return cast("SurfaceResults", self._results_named("surface"))
 
     @property
     def clusters(self) -> ClusterResults:
         """The results of the analysis ``clusters``."""
-        return cast("ClusterResults", self._named("clusters"))
+        return cast("ClusterResults", self._results_named("clusters"))
 
     @property
     def norms(self) -> NormResults:
         """The results of the analysis ``norms``."""
-        return cast("NormResults", self._named("norms"))
+        return cast("NormResults", self._results_named("norms"))
 
     @property
     def coreference(self) -> CoreferenceResults:
         """The results of the analysis ``coreference``."""
-        return cast("CoreferenceResults", self._named("coreference"))
+        return cast("CoreferenceResults", self._results_named("coreference"))
 
     @property
     def ablation(self) -> AblationResults:
         """The results of the analysis ``ablation``."""
-        return cast("AblationResults", self._named("ablation"))
+        return cast("AblationResults", self._results_named("ablation"))
 
     @property
     def alignment(self) -> AlignmentResults:
         """The results of `attentionology.align`."""
-        return cast("AlignmentResults", self._named("alignment"))
+        return cast("AlignmentResults", self._results_named("alignment"))
 
     @cached_property
     def shown_sections(self) -> tuple[Section, ...]:

@@ -112,12 +112,12 @@ class Examination:
         if len(drawn) < len(readable):
             found += f"; the checks of the model read {len(drawn)} of them, drawn at random with a fixed seed"
         found += f"; maps that need the weights of the layers are checked on {len(shorter)}"
-        yield self._noted("sentences", bool(readable), found)
+        yield self._note("sentences", bool(readable), found)
         if readable:
             yield from self._text_checks(readable)
             for name, check in _ATTENTION_CHECKS.items():
-                result = _tried(partial(check, self.encoder, drawn))
-                yield self._noted(name, *((False, result) if isinstance(result, str) else result))
+                result = _outcome_of(partial(check, self.encoder, drawn))
+                yield self._note(name, *((False, result) if isinstance(result, str) else result))
             yield from self._kind_checks(drawn, shorter)
         yield from self.verdicts()
 
@@ -128,7 +128,7 @@ class Examination:
         self.text = TextFit.of(readable)
         yield Check(_OF_TEXT[0], self.text.passed, str(self.text))
 
-    def _noted(self, name: str, passed: bool | None, found: str) -> Check:
+    def _note(self, name: str, passed: bool | None, found: str) -> Check:
         """Note a check whose failure makes the maps of all kinds unsound."""
         if passed is False:  # None only informs
             self.failed.append(name)
@@ -145,11 +145,11 @@ class Examination:
             head = f"{len(unused.heads)} tensors of a task head, which attention does not need" if unused.heads else ""
             left_over = " and ".join(filter(None, (others, head))) or "none"
             found = f"all weights that attention needs are present; unused: {left_over}"
-            yield self._noted("checkpoint", not unused.others, found)
+            yield self._note("checkpoint", not unused.others, found)
         untrained = untrained_weights(encoder.model)
         for warning in encoder.warnings:
             name, passed = ("weights", False) if warning in untrained else ("note", None)
-            yield self._noted(name, passed, warning)
+            yield self._note(name, passed, warning)
         limit = "no limit known" if encoder.max_length is None else f"{encoder.max_length} pieces"
         yield Check("longest input", passed=None, found=limit)
 
@@ -157,7 +157,7 @@ class Examination:
         """Compare each kind with float64, and note which kinds are refused; then yield a line for each reason."""
         for name in self.kinds:
             kind = get_kind(name)
-            precision = _tried(partial(Precision.of, self.encoder, shorter if kind.reads_weights else drawn, name))
+            precision = _outcome_of(partial(Precision.of, self.encoder, shorter if kind.reads_weights else drawn, name))
             if isinstance(precision, str):
                 self.refused[name] = precision
             elif precision.error > GROSS_ERROR:
@@ -170,7 +170,7 @@ class Examination:
             yield Check(f"no maps of {', '.join(kinds)}", None if set(kinds).isdisjoint(self.wanted) else False, reason)
 
 
-def _tried(run: Callable[[], T]) -> T | str:
+def _outcome_of(run: Callable[[], T]) -> T | str:
     """Return what a check finds, or the message of the error that it raises, unless memory ran out."""
     try:
         return run()

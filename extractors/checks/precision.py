@@ -45,12 +45,12 @@ class Precision:
                 exact = float64_map.numpy()[..., words[:, None], words]
                 if not (np.isfinite(rounded).all() and np.isfinite(exact).all()):
                     raise ModelError("its maps are NaN or infinite")
-                parts += [_compared(rounded, exact, axis, batch.noise) for axis in (-1, -2)]
+                parts += [_compare(rounded, exact, axis, batch.noise) for axis in (-1, -2)]
         counts = {name: sum(getattr(part, name) for part in parts) for name in ("decisions", "remade", "differing")}
         return cls(error=max((part.error for part in parts), default=0.0), **counts)
 
 
-def _compared(rounded: np.ndarray, exact: np.ndarray, axis: int, noise: float) -> Precision:
+def _compare(rounded: np.ndarray, exact: np.ndarray, axis: int, noise: float) -> Precision:
     """Compare the decisions between the words of a sentence along one axis of its maps."""
     is_other = ~np.eye(exact.shape[-1], dtype=bool)  # the diagonal is a word with itself
     is_large = is_other & (exact > 0) & (exact >= (exact * is_other).max(axis, keepdims=True) / 2)

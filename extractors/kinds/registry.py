@@ -85,7 +85,7 @@ def _own_names() -> list[str]:
 _PLUGINS = Plugins("map kind", _own_names)
 
 
-def _registered(name: str) -> MapKind | None:
+def _find(name: str) -> MapKind | None:
     """Return the kind of a name, after importing the package that adds it; None if there is none."""
     # The entry point of a kind names its decorated function, so that the import registers the kind.
     point = _PLUGINS.added().get(name)
@@ -150,7 +150,7 @@ def get_kind(name: str | MapKind) -> MapKind:
     if isinstance(name, MapKind):
         return name
     prefix, _, base = name.partition(":")
-    base_kind = _registered("weight" if name == ROLLOUT else base) if prefix == ROLLOUT else None
+    base_kind = _find("weight" if name == ROLLOUT else base) if prefix == ROLLOUT else None
     if base_kind is not None:
         return replace(
             base_kind,
@@ -160,7 +160,7 @@ def get_kind(name: str | MapKind) -> MapKind:
             vectors=False,
             rollout=True,
         )
-    kind = _registered(name)
+    kind = _find(name)
     if kind is None:
         kinds = list_kinds()
         rollouts = [f"{ROLLOUT}:{kind}" for kind in kinds if kind != ROLLOUT]

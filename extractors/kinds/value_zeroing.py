@@ -48,7 +48,7 @@ def _without_keys(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys que
     weights = layer.weights
     # The linear part of a norm can only be applied beforehand if it reads p, to which attention is added as it is.
     if weights.norm is None or weights.parallel or weights.norm_attention is not None:
-        yield from _recomputed(layer)
+        yield from _recompute(layer)
         return
     p = layer.p[0]
     normed = weights.norm.linear(p)
@@ -69,7 +69,7 @@ def _without_keys(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys que
         yield block, q if weights.norm_out is None else weights.norm_out(q)
 
 
-def _recomputed(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys queries dim"]]]:
+def _recompute(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys queries dim"]]]:
     """Yield what `_without_keys` does where its shortcut is not valid: compute everything after attention anew."""
     weights, x = layer.weights, layer.x[0]
     attended = weights.attention_output(layer.context.flatten(-2)[0])

@@ -130,14 +130,14 @@ def plan(
             sentences, pieces_of_batch = zip(*batch, strict=True)
             yield sentences, list(pieces_of_batch)
             # Whoever draws the next batch is done with this one, so that only now it counts as read.
-            log.add(_counted(batch))
+            log.add(_count(batch))
 
 
 def _length(read: _Read) -> int:
     return len(read[1])  # the number of its pieces
 
 
-def _counted(batch: Sequence[_Read]) -> ExtractionLog:
+def _count(batch: Sequence[_Read]) -> ExtractionLog:
     """Count inputs that have been read, and their words."""
     whole_sentences = (
         (sentence, pieces)

@@ -146,7 +146,7 @@ def make_maps(
             for stack in readers:
                 stack.add(index, layer)
             del layer
-    return [stack.finished(pieces, encoder.label) for stack in stacks]
+    return [stack.finish(pieces, encoder.label) for stack in stacks]
 
 
 class _Stack:
@@ -177,7 +177,7 @@ class _Stack:
         else:
             self.maps[index] = layer_map
 
-    def finished(self, pieces: Sequence[Pieces], label: str) -> tuple[Maps, list[int]]:
+    def finish(self, pieces: Sequence[Pieces], label: str) -> tuple[Maps, list[int]]:
         """Check and normalize the maps, with zeros outside the sentences; return them with the sentences' lengths."""
         maker, by_layer = self.maker, self.maps
         lengths = [len(of_sentence.special) if maker.level == "word" else len(of_sentence) for of_sentence in pieces]

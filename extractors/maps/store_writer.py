@@ -21,7 +21,7 @@ from torch import Tensor
 from ...corpora_loaders import Sentence
 from ...reports.progress import progress_bar, showing
 from ...storage.cache_log import CacheLog
-from ...storage.durable import delete, locked
+from ...storage.durable import delete, lock
 from ...storage.paths import check_kept_folder
 from ...storage.sealed import DamagedError, check, read_json, write_json
 from ...storage.tensors import write_tensors
@@ -104,7 +104,7 @@ def store_maps(
             stack.enter_context(showing(progress))
             advance = stack.enter_context(progress_bar("maps", len(sentences)))
         store = _Store(encoder, sentences, folder, {**options, "batch_cells": batch_cells}, _TYPES[dtype], advance, log)
-        stack.enter_context(locked(folder, wait=True))  # another process may be making the same maps
+        stack.enter_context(lock(folder, wait=True))  # another process may be making the same maps
         n_parts = -(-len(sentences) // WINDOW)  # rounded up
         stored = {part: store.read(part) for part in range(n_parts)}
         missing = [part for part, record in stored.items() if record is None]
@@ -161,7 +161,7 @@ class _Store:
             if not shape:
                 shape = tuple(batch.maps.shape[1:3])
                 self._check_space([missing_part for missing_part in missing if missing_part >= part], shape)
-            for sentence, unpadded, special in self._unpadded(batch):
+            for sentence, unpadded, special in self._unpad(batch):
                 index = indices[id(sentence)].pop()
                 waiting[str(index)] = unpadded
                 places.append((index, len(digests), special))
@@ -183,7 +183,7 @@ class _Store:
         write_json(self.folder / f"{part:04d}.json", record)
         return record
 
-    def _unpadded(self, batch: MapBatch) -> Iterator[tuple[Sentence, Tensor, list[int]]]:
+    def _unpad(self, batch: MapBatch) -> Iterator[tuple[Sentence, Tensor, list[int]]]:
         """Yield each sentence of a batch with its map, in the type of the store, and its special positions."""
         for row, (sentence, length) in enumerate(zip(batch.sentences, batch.lengths.tolist(), strict=True)):
             unpadded = batch.maps[row, ..., :length, :length].to("cpu", self.dtype, copy=True)

@@ -51,7 +51,7 @@ class AttentionPasses(LoadedModel):
     def _output(self, inputs: dict[str, Any]) -> Any:
         """Return what the model gives for inputs, in the type that it computes in."""
         in_float64 = InFloat64(self.model) if self.dtype == torch.float64 else nullcontext()
-        with self._reading(f"an input of {inputs['input_ids'].shape[1]} pieces"), in_float64:
+        with self._explain_errors(f"an input of {inputs['input_ids'].shape[1]} pieces"), in_float64:
             return self.model(**inputs)
 
     def _with_gradients(

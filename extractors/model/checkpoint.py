@@ -25,7 +25,7 @@ def check_loaded(files: LoadedFiles, model: Any, info: dict[str, Any], *, decode
     Only weights that attention is computed from have to be there: those of the base model without its pooler, and of
     an encoder-decoder those of the encoder, and of the decoder if its attention is needed, too.
     """
-    needed = _needed(model, decoder=decoder)
+    needed = _needed_weights(model, decoder=decoder)
     mismatched = {key: (list(stored), list(described)) for key, stored, described in info["mismatched_keys"]}
     if conflicts := needed & mismatched.keys():
         key = min(conflicts)
@@ -41,7 +41,7 @@ def check_loaded(files: LoadedFiles, model: Any, info: dict[str, Any], *, decode
         )
     prefix = f"{model.base_model_prefix}."
     names = needed if model.base_model is model else {key.removeprefix(prefix) for key in needed}
-    unused = _unused(info["unexpected_keys"], prefix, {name.split(".")[0] for name in names})
+    unused = _unused_weights(info["unexpected_keys"], prefix, {name.split(".")[0] for name in names})
     # A left-over weight whose name differs from that of a needed one only in a number is that of a further layer.
     patterns = {_NUMBER.sub("*", name) for name in names}
     if layers := [key for key in unused.others if _NUMBER.sub("*", key) in patterns]:
@@ -59,7 +59,7 @@ def check_loaded(files: LoadedFiles, model: Any, info: dict[str, Any], *, decode
     return replace(files, unused=unused, untrained=frozenset(untrained), warnings=warnings)
 
 
-def _needed(model: Any, *, decoder: bool) -> set[str]:
+def _needed_weights(model: Any, *, decoder: bool) -> set[str]:
     """Name the weights that attention is computed from."""
     body = model.base_model
     if body.config.is_encoder_decoder and not decoder:
@@ -69,7 +69,7 @@ def _needed(model: Any, *, decoder: bool) -> set[str]:
     return {key for key, tensor in named if id(tensor) in ids_of_body and "pooler" not in key}
 
 
-def _unused(unexpected: Collection[str], prefix: str, parts: Collection[str]) -> UnusedWeights:
+def _unused_weights(unexpected: Collection[str], prefix: str, parts: Collection[str]) -> UnusedWeights:
     """Sort tensors by whether they belong to the base model, by their prefix or by the name of a part of it."""
     heads, others = [], []
     for key in sorted(key for key in unexpected if not key.endswith(_BUFFERS)):

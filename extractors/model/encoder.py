@@ -213,13 +213,13 @@ class Encoder(AttentionPasses):
 
     def pad(self, batch: Sequence[Pieces]) -> tuple[Int[Tensor, "batch n"], Bool[Tensor, "batch n"]]:
         """Return the ids padded on the right to the longest sentence, and the mask that is True on pieces."""
-        return self._padded([pieces.ids for pieces in batch], self.tokenizer.pad_token_id)
+        return self._pad([pieces.ids for pieces in batch], self.tokenizer.pad_token_id)
 
     def segment_ids(self, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"] | None:
         """Return the segment ids, padded as by `pad`; None if they are all zero, which is the default of models."""
         if all(pieces.segment_ids is None for pieces in batch):
             return None
-        return self._padded([pieces.segment_ids or [0] * len(pieces) for pieces in batch], pad=0)[0]
+        return self._pad([pieces.segment_ids or [0] * len(pieces) for pieces in batch], pad=0)[0]
 
     def classes(self, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"]:
         """Return the index into `attentionology.extractors.TOKEN_CLASSES` of every piece, −1 on padding."""
@@ -269,7 +269,7 @@ class Encoder(AttentionPasses):
 
     def _pieces_of(self, *texts: str) -> tuple[Int[Tensor, "batch n"], Bool[Tensor, "batch n"]]:
         """Return the padded ids of texts as the tokenizer reads them, and the mask."""
-        return self._padded([self.tokenizer(text).input_ids for text in texts], self.tokenizer.pad_token_id)
+        return self._pad([self.tokenizer(text).input_ids for text in texts], self.tokenizer.pad_token_id)
 
     def _attention(self, *batch: Pieces) -> list[list[Tensor]]:
         """Return for each input of a padded batch the attention of its layers, without the padding."""

@@ -51,7 +51,7 @@ def _view(model: Any, dtype: torch.dtype) -> Any:
     """Make a copy of the model that shares its parameters, and converts each whenever it is read."""
     tables = {id(table): _CastAfterLookUp(table, dtype) for table in _word_tables(model)}
     shared = {id(parameter): parameter for parameter in model.parameters()}
-    converted = {id(buffer): _converted(buffer.clone(), dtype) for buffer in model.buffers()}
+    converted = {id(buffer): _convert(buffer.clone(), dtype) for buffer in model.buffers()}
     # What deepcopy finds here it takes for the copy of an object.
     twin = copy.deepcopy(model, {**tables, **shared, **converted})
     for module in list(twin.modules()):
@@ -79,7 +79,7 @@ def in_float64(stored: Tensor) -> Tensor:
     return stored.double() if stored.is_floating_point() else stored
 
 
-def _converted(stored: Tensor, dtype: torch.dtype) -> Tensor:
+def _convert(stored: Tensor, dtype: torch.dtype) -> Tensor:
     """Convert a tensor to a type of decimal numbers; integers stay integers."""
     if dtype == torch.float64:
         return in_float64(stored)
@@ -94,7 +94,7 @@ class _Converting(nn.Module):
         self._dtype = dtype
 
     def forward(self, stored: Tensor) -> Tensor:
-        return _converted(stored, self._dtype)
+        return _convert(stored, self._dtype)
 
 
 class _CastAfterLookUp(nn.Module):

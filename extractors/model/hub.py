@@ -66,7 +66,7 @@ def hub_model(name: str, revision: str | None = None) -> LoadedFiles:
     forbidden = revision is not None and (".." in revision or revision.startswith("/") or not revision.isprintable())
     if forbidden or (revision is not None and not revision.strip()):
         raise ModelError(f"{name!r} has no branch, tag or commit {revision!r}")
-    with _explained(name, revision):
+    with _explain_errors(name, revision):
         cache = Path(constants.HF_HUB_CACHE, repo_folder_name(repo_id=name, repo_type="model"))
         why_offline = ""  # why the Hub gives no answer, empty if it does
         try:
@@ -96,7 +96,7 @@ def _ask(name: str, revision: str | None) -> tuple[str, dict[str, str]]:
     if constants.is_offline_mode():
         raise _NoAnswerError("HF_HUB_OFFLINE is set")
     try:
-        with _explained(name, revision):
+        with _explain_errors(name, revision):
             info = huggingface_hub.HfApi(endpoint=constants.ENDPOINT).model_info(
                 name, revision=revision, timeout=constants.HF_HUB_ETAG_TIMEOUT, files_metadata=True
             )
@@ -136,7 +136,7 @@ def _intact(
 def _fetch(name: str, commit: str, files: Collection[str]) -> None:
     """Download files of a commit into the cache, or raise `ModelError`."""
     try:
-        with _explained(name, commit):
+        with _explain_errors(name, commit):
             huggingface_hub.snapshot_download(
                 name,
                 revision=commit,
@@ -184,7 +184,7 @@ def _sha256_if_intact(path: Path, checksum: str) -> str:
 
 
 @contextmanager
-def _explained(name: str, revision: str | None) -> Iterator[None]:
+def _explain_errors(name: str, revision: str | None) -> Iterator[None]:
     """Turn refusals of the Hub and errors of the cache into errors that say what to do; others are passed on."""
     endpoint, revision = constants.ENDPOINT, revision or constants.DEFAULT_REVISION
     try:

@@ -140,7 +140,7 @@ class LoadedModel:
         """Wrap the float64 view of the model."""
         raise NotImplementedError
 
-    def _padded(
+    def _pad(
         self, rows: Sequence[Sequence[int]], pad: int | None
     ) -> tuple[Int[Tensor, "batch n"], Bool[Tensor, "batch n"]]:
         """Return ids padded on the right to the longest row, and the mask that is True on pieces."""
@@ -149,7 +149,7 @@ class LoadedModel:
         return ids.to(self.device), mask.to(self.device)
 
     @contextmanager
-    def _reading(self, extent: str) -> Iterator[None]:
+    def _explain_errors(self, extent: str) -> Iterator[None]:
         """Turn whatever the model raises, except for a lack of memory, into an error that says what it was to read."""
         try:
             yield

@@ -20,7 +20,7 @@ from torch import Tensor
 from ...corpora_loaders import Sentence
 from ...reports.progress import progress_bar, showing
 from ...storage.cache_log import CacheLog
-from ...storage.durable import locked
+from ...storage.durable import lock
 from ...storage.nearest import check_choice
 from ...storage.paths import check_kept_folder
 from ...storage.sealed import digest_in
@@ -97,7 +97,7 @@ def store_states(
             stack.enter_context(showing(progress))
             advance = stack.enter_context(progress_bar("states", len(sentences)))
         for path in folders.values():  # in the order of layers, so that two processes never wait for each other
-            stack.enter_context(locked(path, wait=True))
+            stack.enter_context(lock(path, wait=True))
         store = _Store(encoder, sentences, folders, size_of_part, {**options, "batch_cells": batch_cells}, dtype)
         missing = {part: store.missing(part, log) for part in range(-(-len(sentences) // size_of_part))}
         store.check_space(missing)

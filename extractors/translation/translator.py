@@ -195,8 +195,8 @@ class Translator(LoadedModel):
                 same reasons as `blocks`.
         """
         pad = self.model.config.pad_token_id
-        source, source_mask = self._padded([pair.source.ids for pair in batch], pad)
-        target, target_mask = self._padded([pair.target.ids for pair in batch], pad)
+        source, source_mask = self._pad([pair.source.ids for pair in batch], pad)
+        target, target_mask = self._pad([pair.target.ids for pair in batch], pad)
         inputs = {
             "input_ids": source,
             "attention_mask": source_mask.long(),
@@ -207,7 +207,7 @@ class Translator(LoadedModel):
         recorder = Recorder(blocks.modules if blocks else ())
         pieces = f"{source.shape[1]} source and {target.shape[1]} target pieces"
         shortened_decoder = cross_attention_only(self.model, self._names, depth)
-        with self._reading(pieces), recorder as recorded, shortened_decoder as layers_left:
+        with self._explain_errors(pieces), recorder as recorded, shortened_decoder as layers_left:
             attentions, encoded = run(self.model, inputs)
         config = self.model.config
         all_layers = getattr(config, "num_decoder_layers", None) or getattr(config, "decoder_layers", None)

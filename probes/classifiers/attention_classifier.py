@@ -204,7 +204,7 @@ class AttentionClassifier(nn.Module):
         lengths = torch.tensor([len(text) + 2 for text in texts])  # with [SOS] and [EOS]
         n = int(lengths.max()) - 2  # the most words of a text
         ids = torch.tensor([[START, *self.vocabulary.ids(text), END] + [PAD] * (n - len(text)) for text in texts])
-        embedded = self._embedded(ids)
+        embedded = self._embed(ids)
         if gradient:
             embedded = embedded.detach().requires_grad_()
         hidden = self.encoder(embedded, lengths)[:, 1 : n + 1]  # of words, without [SOS]
@@ -254,7 +254,7 @@ class AttentionClassifier(nn.Module):
             return strength * state_penalty(self.regularizer, state.hidden, state.words, state.mask)
 
         def predict(masked_ids: Tensor, is_masked: Tensor) -> Tensor:
-            states = self.encoder(self._embedded(masked_ids), state.lengths)[:, 1:-1]  # from the first word on
+            states = self.encoder(self._embed(masked_ids), state.lengths)[:, 1:-1]  # from the first word on
             return cast(Tensor, tell(states[is_masked]))
 
         return strength * masked_word_penalty(state.ids, state.mask, generator, predict)
@@ -287,7 +287,7 @@ class AttentionClassifier(nn.Module):
         """
         return read_classifier(path, (cls, *cls.__subclasses__()))
 
-    def _embedded(self, ids: Int[Tensor, "batch positions"]) -> Float[Tensor, "batch positions dim"]:
+    def _embed(self, ids: Int[Tensor, "batch positions"]) -> Float[Tensor, "batch positions dim"]:
         """Return the embeddings of words by their rows in the vocabulary."""
         return cast(Tensor, self.table(ids))
 

@@ -106,7 +106,7 @@ class HierarchicalClassifier(AttentionClassifier):
         ids, sentence_of, position_of = self._laid_out(texts)
         n_sentences = torch.tensor([len(text) for text in texts])
         n = int(n_sentences.max())
-        embedded = self._embedded(ids)
+        embedded = self._embed(ids)
         if gradient:
             embedded = embedded.detach().requires_grad_()
         # All sentences of all documents are read as one batch, and their vectors go back to their documents.

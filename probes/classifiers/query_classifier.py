@@ -113,7 +113,7 @@ class QueryClassifier(AttentionClassifier):
         queries = [[START, *self.vocabulary.ids(query_of(text)), END] for text in texts]
         lengths = torch.tensor([len(query) for query in queries])
         ids = torch.tensor([query + [PAD] * (int(lengths.max()) - len(query)) for query in queries])
-        return last_state(self.config["encoder"], self.query_encoder(self._embedded(ids), lengths), lengths)
+        return last_state(self.config["encoder"], self.query_encoder(self._embed(ids), lengths), lengths)
 
     def decode(self, state: TextState, alpha: Float[Tensor, "batch k 1 n"]) -> Float[Tensor, "batch k classes"]:
         """Compute the logits under k other attentions per text. Attention without any weight leaves the query."""

@@ -72,7 +72,7 @@ class Trainings:
                 self.workers, initializer=torch.set_num_threads, initargs=(torch.get_num_threads(),)
             ) as pool,
         ):
-            pending = [pool.submit(self._trained, training, advance) for training in trainings]
+            pending = [pool.submit(self._train, training, advance) for training in trainings]
             try:
                 wait(pending, return_when=FIRST_EXCEPTION)
                 for future in pending:
@@ -91,7 +91,7 @@ class Trainings:
             self.made += not was_cached
         return models
 
-    def _trained(
+    def _train(
         self, training: ClassifierTraining, advance: Callable[..., None]
     ) -> tuple[Trainable, list[dict[str, Any]], bool]:
         """Return the trained model, its history, and whether it was in the cache."""

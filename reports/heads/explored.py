@@ -67,7 +67,7 @@ def _sampled_sentence(views: Sequence[HeadView], name: str, kinds: Iterable[str]
         of_kind = [view for view in views if view.kind == kind]
         heads = tuple((view.layer - 1) * n_heads + (view.head or 1) - 1 for view in of_kind)
         maps[kind] = EncodedMap(
-            deflated(b"".join(_quantized(view).tobytes() for view in of_kind)),
+            deflated(b"".join(_quantize(view).tobytes() for view in of_kind)),
             tuple(1.0 if view.scale is None else view.scale for view in of_kind),
             heads,
         )
@@ -88,7 +88,7 @@ def _sampled_sentence(views: Sequence[HeadView], name: str, kinds: Iterable[str]
     )
 
 
-def _quantized(view: HeadView) -> npt.NDArray[np.uint8]:
+def _quantize(view: HeadView) -> npt.NDArray[np.uint8]:
     """Return the values of a map as shares of its scale, from 0 to 255."""
     scale = 1.0 if view.scale is None else view.scale
     shares = view.values / scale if scale > 0 else np.zeros_like(view.values)

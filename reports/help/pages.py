@@ -40,7 +40,7 @@ def command_page(name: str, command: type[Any], most_used: Sequence[str]) -> str
 def front_page(name: str, description: str, commands: Mapping[str, str], closing: str) -> str:
     """The help of the program."""
     width = max(map(len, commands)) + 2
-    rows = [_wrapped(text, f"{_INDENT}{command:<{width}}") for command, text in commands.items()]
+    rows = [_wrap(text, f"{_INDENT}{command:<{width}}") for command, text in commands.items()]
     table = "\n".join([_heading("Commands"), *rows])
     hint = f"The options of a command are listed by {name} COMMAND --help."
     usage = f"{_heading('Usage')} {name} COMMAND [OPTIONS]"
@@ -77,10 +77,10 @@ def blocks(paragraph: str) -> list[str]:
 def _laid_out(block: str, indent: str = "") -> str:
     """Return the item of a list, the command line or the text in lines of the terminal's width."""
     if block.startswith("- "):
-        return _wrapped(block.removeprefix("- "), f"{indent}{_INDENT}- ")
+        return _wrap(block.removeprefix("- "), f"{indent}{_INDENT}- ")
     if block.startswith("$ "):
         return _command_line(block.removeprefix("$ "))
-    return _wrapped(block, indent)
+    return _wrap(block, indent)
 
 
 def _option(option: OptionHelp) -> str:
@@ -91,7 +91,7 @@ def _option(option: OptionHelp) -> str:
     elif option.default:
         described.append(f"(default: {option.default})")
     lines = [_laid_out(block, 3 * _INDENT) for block in described]
-    return "\n".join([_wrapped(f"{option.flag} {option.value}".strip(), _INDENT), *lines])
+    return "\n".join([_wrap(f"{option.flag} {option.value}".strip(), _INDENT), *lines])
 
 
 def _command_line(text: str) -> str:
@@ -105,7 +105,7 @@ def _command_line(text: str) -> str:
     return f"{_INDENT}$ " + f" \\\n{_INDENT}    ".join(lines)
 
 
-def _wrapped(text: str, start: str = "") -> str:
+def _wrap(text: str, start: str = "") -> str:
     """A text in lines of the terminal's width; the first begins with ``start``, all others with as many blanks."""
     return textwrap.fill(
         " ".join(text.split()),

@@ -109,9 +109,9 @@ def test_a_share_says_how_many_parts_of_how_many_cells_it_has_and_what_failed():
         "without --part makes the report.",
     ]
     some, everything = ShareCounts(3, 1030, 1040, ("Damaged.",)), ShareCounts(3, 1040, 1040)
-    assert some.described(Path("folder")) == ["Warning: Damaged.", "1,030 of 1,040 parts are in folder."]
+    assert some.lines(Path("folder")) == ["Warning: Damaged.", "1,030 of 1,040 parts are in folder."]
     whole = "1,040 of 1,040 parts are in folder. The same command without --part makes the report."
-    assert everything.described(Path("folder")) == [whole]
+    assert everything.lines(Path("folder")) == [whole]
 
 
 def test_kinds_that_fail_together_are_tried_alone():

@@ -59,8 +59,8 @@ class Scaled(AttentionClassifier):
 
     position, factor = 0, 1.0
 
-    def _embedded(self, ids):
-        embedded = super()._embedded(ids).clone()
+    def _embed(self, ids):
+        embedded = super()._embed(ids).clone()
         embedded[:, self.position] *= self.factor
         return embedded
 

@@ -62,11 +62,11 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Server]:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("UD_MIRROR", server.address)
     monkeypatch.setenv("ATTENTIONOLOGY_CACHE", str(tmp_path / "cache"))
-    files._resolved.cache_clear()
+    files._local_path.cache_clear()
     yield server
     server.shutdown()
     server.server_close()
-    files._resolved.cache_clear()
+    files._local_path.cache_clear()
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server) -> Pat
 
 def forget() -> None:
     """Forget what was found, as a new process would."""
-    files._resolved.cache_clear()
+    files._local_path.cache_clear()
 
 
 def test_a_file_is_fetched_once(server, monkeypatch, capsys):

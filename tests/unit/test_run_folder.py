@@ -19,7 +19,7 @@ from attentionology.analyses.shared.cache_folder import cache_folder
 from attentionology.analyses.shared.input_options import paths_read
 from attentionology.reports.run_folder import RunFolder, RunFolderError, files_of_run
 from attentionology.storage import durable
-from attentionology.storage.durable import REPLACED, locked, unfinished_name
+from attentionology.storage.durable import REPLACED, lock, unfinished_name
 
 RECORD: dict[str, Any] = {
     "command": "attentionology analyze --out run",
@@ -278,7 +278,7 @@ class TestLeftovers:
     def test_of_living_processes_are_not(self, tmp_path):
         left = self.left(tmp_path)
         before = everything(left)
-        with locked(left, wait=True) as held:
+        with lock(left, wait=True) as held:
             assert held
             run(tmp_path / "run")
         assert everything(left) == before

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attentionology.storage.durable import StorageError, locked, unfinished, unfinished_name, write_durably
+from attentionology.storage.durable import StorageError, lock, unfinished_name, unfinished_path, write_durably
 from attentionology.storage.sealed import BLANK, DamagedError, check, read_json, read_sealed, write_json, write_sealed
 from attentionology.storage.tensors import read_tensors, write_tensors
 from tests.damage import DAMAGE
@@ -97,11 +97,11 @@ def test_what_cannot_be_written_leaves_all_as_it_was(tmp_path, monkeypatch, fail
 
 
 def test_the_lock_of_an_unfinished_file_is_held_until_the_end(tmp_path):
-    with unfinished(tmp_path / "a") as path:
-        with locked(path, wait=False) as held:
+    with unfinished_path(tmp_path / "a") as path:
+        with lock(path, wait=False) as held:
             assert not held
         assert path.parent == tmp_path
-    with locked(path, wait=False) as held:
+    with lock(path, wait=False) as held:
         assert held
 
 
@@ -115,7 +115,7 @@ def test_a_file_that_is_swept_before_it_is_locked_is_made_anew(tmp_path, monkeyp
             self.unlink()
 
     monkeypatch.setattr(Path, "touch", swept_once)
-    with unfinished(tmp_path / "a") as path:
+    with unfinished_path(tmp_path / "a") as path:
         assert path.exists()
     assert [len(made), made[1]] == [2, path]
 

@@ -29,8 +29,8 @@ from attentionology.corpora_loaders import (
     unique_names,
 )
 from attentionology.corpora_loaders.alignment import loading
-from attentionology.corpora_loaders.conllu_file import SentenceLines
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.corpora_loaders.sentence_lines import SentenceLines
 from attentionology.corpora_loaders.unique_names import Names, UniqueNames
 from tests.corpora import assert_same, word
 
