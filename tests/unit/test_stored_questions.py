@@ -10,7 +10,7 @@ from attentionology.analyses.alignment.analysis import Alignment
 from attentionology.analyses.probing.analysis import Probing
 from attentionology.engine.stored_run import load_run
 from attentionology.reports.drawing import blank_figures
-from attentionology.testing.questions import _asking, _check_names, _check_others, _check_own
+from attentionology.testing.questions import _check_names, _check_others, _check_own, _questions_replaced
 from attentionology.testing.tables import check_declared
 from attentionology.testing.written import check_printed
 from tests.approved_runs import RUNS
@@ -45,7 +45,7 @@ def test_the_others_are_shown_without_it(whole, position):
     analysis = ANALYSES[name]
     asked = analysis.questions[position]
     others = [each for each in analysis.questions if each is not asked]
-    with _asking(analysis, others), blank_figures():
+    with _questions_replaced(analysis, others), blank_figures():
         without = load_run(RUNS / name)
         _check_others(asked, others, tables, dict(without.tables), "if the question is asked")
         check_printed(without.parts[-1].show)
