@@ -217,6 +217,11 @@ class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts
                 main = main if columns is None else main.join(columns, on=list(on))
         return main, tuple(added)
 
+    def looked_up(self, key: str, looking: Any) -> dict[str, dict[str, Any]]:
+        """Return what the questions look up, by question and by a name for the texts that are read."""
+        looked = {question.name: question.look(looking) for question in self.questions}
+        return {name: {key: value} for name, value in looked.items() if value is not None}
+
     def asked(self, results: Any) -> list[tuple[Question[Any, Any, Any, Any], Any]]:
         """Return the questions that have an answer, each with its answer."""
         return [(each, results.answers[each.name]) for each in self.questions if each.name in results.answers]
@@ -279,8 +284,4 @@ class AnalysisOfQuestions(
     def follow_up(self, options: OptionSet, plan: Plan[Facts], counted: Counted[Facts], read: Reader) -> Any:
         """Return what the questions look up, by question and by the texts that were read."""
         looking = self.looking(options, plan, self.counts(options, counted), read)
-        if looking is None:
-            return None
-        key, with_texts = looking
-        looked = {question.name: question.look(with_texts) for question in self.questions}
-        return {name: {key: value} for name, value in looked.items() if value is not None}
+        return None if looking is None else self.looked_up(*looking)

@@ -18,10 +18,11 @@ from ..analyses.probing.record import counted_probes, describe
 from ..analyses.probing.rows import NAME, STATES, ProbeFacts, ProbeResults, RightWords, StateCounts
 from ..analyses.probing.run_options import ProbingOptions
 from ..analyses.probing.scores import methods_table
-from ..analyses.probing.training import train_probes
+from ..analyses.probing.training import Kept, train_probes
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.cache_folder import cache_folder
 from ..analyses.shared.input_options import model_or_encoder, paths_read
+from ..analyses.shared.merged_facts import key_of_texts
 from ..corpora_loaders import Treebank, WordVectors
 from ..reports.page import Section
 from ..reports.progress import showing
@@ -214,15 +215,17 @@ def _run(
     title = title_of_files([file.path for file in test_treebank.files]) or "a treebank"
     titles = Titles(inputs.encoder.name, title)
     counted = counted_probes(options, inputs, trained)
+    key = key_of_texts(sentence.id for sentence in inputs.sentences)
+    looked = Probing().looked_up(key, Kept(options, inputs, workspace, trained))
     groups = OptionSet([options.counts])
     with workspace.stages("tables and figures"):
-        names = (NAME, STATES) if counted.facts.states else (NAME,)
-        parts = with_results([Part(Probing(), options.maps.map, names, counted)], groups)
+        names = (NAME, STATES) if STATES in counted.metrics else (NAME,)
+        parts = with_results([Part(Probing(), options.maps.map, names, counted, looked)], groups)
         sections = () if workspace.folder is None else sections_of(parts, titles)
     record = describe(options, inputs, trained, workspace, command=command, shown_options=shown_options)
     right_words = counted.metric(NAME, RightWords)
     counts = PassCounts(metrics={NAME: right_words}, arguments={NAME: {"attempts": right_words.attempts}})
-    if counted.facts.states:
+    if STATES in counted.metrics:
         counts.metrics[STATES] = of_states = counted.metric(STATES, StateCounts)
         counts.arguments[STATES] = {"tried": of_states.tried}
     run = ProbingRun(parts, titles, complete_record(record, parts, groups), sections=sections, options=groups)

@@ -60,8 +60,6 @@ def counted(
             "alone": (),
             "alone_of": 0,
             "sentences": pd.DataFrame(table),
-            "arcs": pd.DataFrame(columns=["probe", "run"]),
-            "history": pd.DataFrame(),
             "phrases": (),
             "notes": (),
             **facts,
@@ -72,9 +70,10 @@ def counted(
     return Counted(of_run, {NAME: right_words}, {})
 
 
-def probed(given: Counted[ProbeFacts], min_count: int = 50) -> ProbeResults:
+def probed(given: Counted[ProbeFacts], min_count: int = 50, history: Sequence[Mapping[str, Any]] = ()) -> ProbeResults:
     """The results of what a run has stored."""
-    return Probing().results(OptionSet([CountOptions(min_count=min_count)]), given, {}, None)
+    options = OptionSet([CountOptions(min_count=min_count)])
+    return Probing().results(options, given, {}, {"runs": {"texts": history}})
 
 
 def answered(found: ProbeResults, **answers: Any) -> ProbeResults:
@@ -180,11 +179,10 @@ def results(case: Case, sentences: Sequence[Any] = SENTENCES) -> ProbeResults:
         replicates=case.replicates,
         model="bert-base-uncased" if case.published else "tiny",
         probes=case.probes,
-        history=pd.DataFrame(history),
         phrases=("trained on much", "map “weight”"),
         notes=("Words without a vector: 3.", "mind the <gap>"),
     )
-    found = probed(given, min_count=36)  # as many words as one relation has, and arcs another
+    found = probed(given, 36, history)  # as many words as one relation has, and arcs another
     differences = contrast_table(Tested(OptionSet(), given), pairs)
     return answered(found, contrasts=differences, head_weights=weights or None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from ...reports.tables import records
 from ..contract import Counted, OptionSet, Plan, Setting, Titles
 from ..counting.comparable import Comparable
 from ..questions import AnalysisOfAnswers
+from ..shared.merged_facts import key_of_texts
 from ..shared.options import CountOptions
 from .contrasts import Contrasts
 from .controls import Controls
@@ -91,6 +93,21 @@ class Probing(AnalysisOfAnswers[ProbeFacts, ProbeResults, Tested]):
         return AttachmentOutcomes.of(
             tested.sentences, tested.attempts, probes=facts.probes, replicates=facts.replicates, seed=facts.seed
         ).comparable()
+
+    def read_older(self, facts: Any, looked: Any) -> tuple[Any, Any]:
+        """Return what runs before 0.4 have stored among their facts by question."""
+        if "arcs" not in facts:
+            return facts, looked
+        sentences, arcs, history = (_columns(facts[name]) for name in ("sentences", "arcs", "history"))
+        by_question = {"runs": history, **({"head_weights": arcs} if arcs["probe"] else {})}
+        key = key_of_texts(sentences["id"])
+        kept = {name: value for name, value in facts.items() if name not in ("arcs", "history")}
+        return kept, {name: {key: columns} for name, columns in by_question.items()}
+
+
+def _columns(stored: Sequence[tuple[str, str, str]]) -> dict[str, list[Any]]:
+    """Return the columns of a data frame that is stored as names, types and values."""
+    return {name: json.loads(values) for name, _, values in stored}
 
 
 SCHEMAS = Probing.schemas()

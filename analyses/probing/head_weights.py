@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,8 +26,11 @@ from ...reports.shapes import heatmap
 from ...reports.table import ShownTable
 from ..shared.correlation import CORRELATIONS, correlation
 from ..shared.explored import address, head_measures, share
-from .rows import ProbeFacts, ProbeQuestion, ProbeResults, Tested
+from .rows import ProbeQuestion, ProbeResults, Tested
 from .scores import score_texts
+
+if TYPE_CHECKING:
+    from .training import Kept
 
 _LABEL = "{probe}, {arrow}"
 """The name of the measure of a column in the explorer."""
@@ -161,12 +164,32 @@ class UsedHeads(ProbeQuestion):
     tables = (WEIGHTS, BY_RELATION, CORRELATION)
     template = Path(__file__).with_name("head_weights.html.j2")
 
+    def look(self, looking: Kept) -> dict[str, list[Any]] | None:
+        """Keep the sums over the tested arcs of each probe that gives heads weights, as columns, which add up."""
+        columns: dict[str, list[Any]] = {name: [] for name in ("probe", "run", "relation", "arcs", *IMPORTANCES)}
+        for probe, runs in looking.trained.arcs.items():
+            for run, arcs in enumerate(runs):
+                for relation, (count, weight, contribution) in arcs.items():
+                    row = (probe, run, relation, count, weight.tolist(), contribution.tolist())
+                    for values, value in zip(columns.values(), row, strict=True):
+                        values.append(value)
+        return columns if columns["probe"] else None
+
+    def join(self, looked: Sequence[Mapping[str, Sequence[Any]]]) -> dict[str, list[Any]]:
+        """Return the columns of merged runs one after the other."""
+        together: dict[str, list[Any]] = {}
+        for columns in looked:
+            for name, values in columns.items():
+                together.setdefault(name, []).extend(values)
+        return together
+
     def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> dict[str, HeadWeights] | None:
         """Return the weights in each probe that has any; without an arc there are no weights."""
+        if not looked:
+            return None
         facts = counts.facts
         correct = np.asarray(facts.alone)  # (directions, layers, heads)
-        runs_of_probes = arcs_by_probe(facts)
-        return {name: head_weights(runs, correct, facts.alone_of) for name, runs in runs_of_probes.items()} or None
+        return {name: head_weights(runs, correct, facts.alone_of) for name, runs in _by_probe(looked).items()}
 
     def frames(self, answer: dict[str, HeadWeights], results: ProbeResults) -> Mapping[str, pd.DataFrame]:
         """Return the tables of all probes together."""
@@ -298,10 +321,10 @@ def _correlations(heads: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def arcs_by_probe(facts: ProbeFacts) -> dict[str, list[dict[str, ArcWeights]]]:
+def _by_probe(columns: Mapping[str, Sequence[Any]]) -> dict[str, list[dict[str, ArcWeights]]]:
     """Return the sums over tested arcs of each probe, run by run, with those of runs that were merged added up."""
     by_probe: dict[str, list[dict[str, ArcWeights]]] = {}
-    for (probe, _), table in facts.arcs.groupby(["probe", "run"], sort=False):
+    for (probe, _), table in pd.DataFrame(columns).groupby(["probe", "run"], sort=False):
         parts = [
             {row["relation"]: ArcWeights(row["arcs"], np.array(row["weight"]), np.array(row["contribution"]))}
             for row in table.to_dict("records")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...probes import make_state_probe
+from ...probes import StateRecipe, make_state_probe
 from ...reports.columns import Row, Schema, TableColumn, bounds
 from ...reports.drawing import BLACK, PALETTE, TEXT, finish, panels, styled
 from ...reports.explorer.contribution import Contribution
@@ -23,8 +23,9 @@ from ..comparison.differences import LEVEL
 from ..counting.held_out import NO_CLAIM
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import points, share
-from .rows import ProbeQuestion, ProbeResults, Tested
+from .rows import ProbeQuestion, ProbeResults, StateTried, Tested
 from .state_scores import MODEL, RANDOM_WEIGHTS, StateScores, contrast_rows, state_rows
+from .training import Kept
 
 _SCORES = {"uas": "UAS", "uuas": "UUAS", "dspr": "DSpr", "root": "root", "nspr": "NSpr"}
 """How scores are called, where it is not by the name in the tables."""
@@ -172,23 +173,43 @@ class Layers(ProbeQuestion):
     tables = (LAYERS, STATES_TABLE, CONTRASTS, TRAINING)
     template = Path(__file__).with_name("layers.html.j2")
 
+    def look(self, looking: Kept) -> dict[str, Any] | None:
+        """Keep what each column of the counts is, which layers were chosen, and how training went."""
+        outcomes = looking.trained.states.outcomes
+        if not outcomes:
+            return None
+        chosen = looking.trained.states.chosen
+        return {
+            "tried": [asdict(tried) for outcome in outcomes for tried in outcome.tried],
+            "chosen": dict(chosen),
+            "parameters": {outcome.tried[0].probe: outcome.parameters for outcome in outcomes if outcome.history},
+            "recipes": [f"{name}: {recipe_phrase(make_state_probe(name).usual)}" for name in chosen],
+            "history": [asdict(epoch) for outcome in outcomes for epoch in outcome.history],
+        }
+
+    def join(self, looked: Sequence[Any]) -> Any:
+        """Return what the first of merged runs knows, if all have trained the same probes on the same sentences."""
+        if not looked or any(each["tried"] != looked[0]["tried"] for each in looked):
+            return None
+        return looked[0]
+
     def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> LayerTables | None:
         """Return the tables; None without probes of hidden states."""
-        facts = counts.facts.states
-        if facts is None or counts.states is None:
+        if looked is None or counts.states is None:
             return None
-        scored = StateScores(counts, counts.states, facts.tried)
+        chosen, tried = looked["chosen"], [StateTried(**each) for each in looked["tried"]]
+        scored = StateScores(counts, counts.states, tried)
         return LayerTables(
-            layers=pd.DataFrame([scored.row(column) for column in range(len(facts.tried))]),
-            states=pd.DataFrame(list(state_rows(scored, facts.chosen))),
+            layers=pd.DataFrame([scored.row(column) for column in range(len(tried))]),
+            states=pd.DataFrame(list(state_rows(scored, chosen))),
             contrasts=pd.DataFrame(
-                list(contrast_rows(scored, facts.chosen)),
+                list(contrast_rows(scored, chosen)),
                 columns=["probe", "layer", "second", "difference", "low", "high", "p", "p_holm"],
             ),
-            training=facts.history,
+            training=pd.DataFrame(looked["history"]),
             units=scored.units,
-            recipes=facts.recipes,
-            parameters=facts.parameters,
+            recipes=tuple(looked["recipes"]),
+            parameters=looked["parameters"],
         )
 
     def frames(self, answer: LayerTables, results: ProbeResults) -> Mapping[str, pd.DataFrame]:
@@ -334,6 +355,15 @@ def layer_texts(answer: LayerTables) -> Iterator[str]:
         for row in below:
             difference = points(row["difference"], row["low"], row["high"])
             yield f"{probe}: layer {row['layer']:.0f} is below random weights ({difference})."
+
+
+def recipe_phrase(recipe: StateRecipe) -> str:
+    """Say how probes of hidden states are trained."""
+    return (
+        f"at most {recipe.epochs} epochs in batches of {recipe.batch} sentences, learning rate "
+        f"{recipe.learning_rate:g}, times {recipe.factor:g} after an epoch without a lower dev loss, stopped after "
+        f"{recipe.patience} of them"
+    )
 
 
 def is_clear(row: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,15 @@ import pandas as pd
 from ...corpora_loaders import Sentence, WordVectors
 from ...corpora_loaders.tree import counted_relations
 from ...extractors import get_kind
-from ...probes import StateRecipe, make_state_probe, registered_probes
+from ...probes import make_state_probe, registered_probes
 from ...probes.recipe import FEWEST_STEPS, steps_per_epoch
 from ...storage.plugins import extensions
 from ...storage.writing import amount
 from ..contract import Counted
 from ..counting.metric import Metric
 from ..shared.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
-from .folds import Arcs, TrainedEpoch
 from .inputs import ProbingInputs, Workspace
-from .rows import NAME, STATES, ProbeFacts, RightWords, StateCounts, StateFacts, Tried
+from .rows import NAME, STATES, ProbeFacts, RightWords, StateCounts, Tried
 from .run_options import ProbingOptions
 from .state_training import TrainedStates
 from .training import TrainedProbes
@@ -129,14 +128,8 @@ def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: Trai
                 "relations": [list(counted_relations(sentence)) for sentence in inputs.sentences],
             }
         ),
-        arcs=_arcs_table(trained.arcs),
-        history=pd.DataFrame(
-            [epoch for outcome in trained.outcomes for epoch in outcome.history],
-            columns=[each.name for each in fields(TrainedEpoch)],
-        ),
         phrases=tuple(facts(options, inputs)),
         notes=tuple(notes(options, inputs, trained)),
-        states=_state_facts(trained.states),
     )
     metric = RightWords(len(attempts))
     metric.update(attempts)
@@ -147,45 +140,12 @@ def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: Trai
     return Counted(of_run, metrics, {})
 
 
-def _state_facts(trained: TrainedStates) -> StateFacts | None:
-    """Return what is stored of probes of hidden states, besides the counts; None without any."""
-    if not trained.outcomes:
-        return None
-    outcomes = [outcome for outcome in trained.outcomes if outcome.history]
-    return StateFacts(
-        tried=tuple(tried for outcome in trained.outcomes for tried in outcome.tried),
-        chosen=dict(trained.chosen),
-        parameters={outcome.tried[0].probe: outcome.parameters for outcome in outcomes},
-        recipes=tuple(f"{name}: {recipe_phrase(make_state_probe(name).usual)}" for name in trained.chosen),
-        history=pd.DataFrame([epoch for outcome in outcomes for epoch in outcome.history]),
-    )
-
-
-def recipe_phrase(recipe: StateRecipe) -> str:
-    """Say how probes of hidden states are trained."""
-    return (
-        f"at most {recipe.epochs} epochs in batches of {recipe.batch} sentences, learning rate "
-        f"{recipe.learning_rate:g}, times {recipe.factor:g} after an epoch without a lower dev loss, stopped after "
-        f"{recipe.patience} of them"
-    )
-
-
 def _digest(sentences: Sequence[Any]) -> str:
     """Return a hash of the words, heads and relations of sentences."""
     hashed = hashlib.sha256()
     for sentence in sentences:
         hashed.update(repr((sentence.words, sentence.heads, counted_relations(sentence))).encode())
     return hashed.hexdigest()
-
-
-def _arcs_table(by_probe: Mapping[str, Sequence[Arcs]]) -> pd.DataFrame:
-    """Return the sums over tested arcs as rows, which add up over runs."""
-    rows = []
-    for probe, runs in by_probe.items():
-        for run, arcs in enumerate(runs):
-            for relation, (count, weight, contribution) in arcs.items():
-                rows.append((probe, run, relation, count, weight.tolist(), contribution.tolist()))
-    return pd.DataFrame(rows, columns=["probe", "run", "relation", "arcs", "weight", "contribution"])
 
 
 def _describe_vectors(inputs: ProbingInputs) -> dict[str, Any] | None:

@@ -83,17 +83,6 @@ class StateTried:
 
 
 @dataclass(frozen=True, eq=False)
-class StateFacts:
-    """What is known of probes of hidden states, except for what they got right."""
-
-    tried: tuple[StateTried, ...]  # in the order of the columns of the counts
-    chosen: dict[str, int]  # the layer of each probe that its dev sentences chose
-    parameters: dict[str, int]  # of each probe
-    recipes: tuple[str, ...]  # a phrase for each probe
-    history: pd.DataFrame = merges_by("first")  # a row for each training, split and epoch
-
-
-@dataclass(frozen=True, eq=False)
 class ProbeFacts:
     """Everything that probing has found, except for which words are right. All results are made of both."""
 
@@ -106,11 +95,8 @@ class ProbeFacts:
     alone: tuple[tuple[tuple[int, ...], ...], ...]  # training words that each head finds: direction, layer, head
     alone_of: int  # the number of these words
     sentences: pd.DataFrame = merges_by("rows")  # the tested sentences: id, heads, relations
-    arcs: pd.DataFrame = merges_by("rows")  # sums over tested arcs: probe, run, relation, arcs, weight, contribution
-    history: pd.DataFrame = merges_by("first")  # a row for each training, split and epoch
     phrases: tuple[str, ...] = merges_by("union")  # what was trained on what
     notes: tuple[str, ...] = merges_by("union")  # how the numbers came about
-    states: StateFacts | None = None  # None without probes of hidden states
 
     def tested(self) -> list[TestedSentence]:
         """Return the tested sentences."""
@@ -233,7 +219,7 @@ class Tested:
             for tried, words in zip(counted.facts.tried, right.T, strict=True)
         ]
         self.groups = by_method(self.attempts)
-        self.states = counted.metric(STATES, StateCounts).compute() if counted.facts.states else None
+        self.states = counted.metric(STATES, StateCounts).compute() if STATES in counted.metrics else None
 
     @cached_property
     def weights(self) -> Float[ndarray, "replicates sentences"]:
@@ -311,7 +297,8 @@ def deviation(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
 
 
-ProbeQuestion = Question[None, None, Tested, Any]
+ProbeQuestion = Question[None, Any, Tested, Any]
+"""A question that looks up what it keeps of the trainings with a `attentionology.analyses.probing.training.Kept`."""
 
 
 @dataclass(frozen=True, repr=False)

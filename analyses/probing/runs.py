@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -12,8 +13,12 @@ from matplotlib.figure import Figure
 from ...reports.columns import Schema, TableColumn
 from ...reports.drawing import GREY, TEXT, finish, panels, series_label, styled, ticks
 from ..counting.best_head import rate
+from .folds import TrainedEpoch
 from .methods import RANDOM, color
 from .rows import Attempt, ProbeQuestion, ProbeResults, Tested, TestedWords
+
+if TYPE_CHECKING:
+    from .training import Kept
 
 RUNS = Schema(
     "probe_runs",
@@ -55,10 +60,18 @@ class Runs(ProbeQuestion):
     tables = (RUNS, TRAINING)
     template = Path(__file__).with_name("runs.html.j2")
 
+    def look(self, looking: Kept) -> list[dict[str, Any]]:
+        """Keep what was measured in each epoch of each training."""
+        return [asdict(epoch) for outcome in looking.trained.outcomes for epoch in outcome.history]
+
+    def join(self, looked: Sequence[Any]) -> Any:
+        """Return the history of the first of merged runs, which were trained on the same sentences."""
+        return next(iter(looked), ())
+
     def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> RunTables:
         """Return the score of each run, and what was measured in each epoch."""
         scores = pd.DataFrame([_run_row(counts.words, attempt) for attempt in counts.attempts])
-        return RunTables(scores, counts.facts.history)
+        return RunTables(scores, pd.DataFrame(looked, columns=[each.name for each in fields(TrainedEpoch)]))
 
     def frames(self, answer: RunTables, results: ProbeResults) -> Mapping[str, pd.DataFrame]:
         """Return both tables."""

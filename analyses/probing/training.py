@@ -68,6 +68,16 @@ class TrainedProbes:
         return weights
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What questions look up with, when all probes of a run are trained."""
+
+    options: ProbingOptions
+    inputs: ProbingInputs
+    workspace: Workspace
+    trained: TrainedProbes
+
+
 def train_probes(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspace) -> TrainedProbes:
     """Fit the baselines, and train and score all probes."""
     baselines, single_heads = _fit_baselines(inputs, workspace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 from attentionology.analyses.counting.resampling import poisson_weights
 from attentionology.analyses.probing.contrasts import pairs
-from attentionology.analyses.probing.head_weights import HeadWeights, head_weights
+from attentionology.analyses.probing.head_weights import HeadWeights, UsedHeads, head_weights
 from attentionology.analyses.probing.methods import color
 from attentionology.analyses.probing.rows import Attempt, Task
 from attentionology.corpora_loaders import Sentence
@@ -307,6 +308,27 @@ def test_correlations_by_hand():
 def test_no_correlation_of_what_is_all_the_same_or_too_few(weight, correct, total):
     found = head_weights([{"x": sums(1, weight, weight)}], np.array(correct).reshape(2, 1, -1), total).correlations
     assert found[["spearman", "pearson"]].isna().all(axis=None)
+
+
+def test_arcs_of_merged_runs_are_added_up():
+    """Half of the arcs in each of two runs give what all of them give in one."""
+    whole = [("attention", run, name, 2 * arcs, (2 * weight).tolist(), (2 * contribution).tolist())
+             for run, of_run in enumerate(RUNS) for name, (arcs, weight, contribution) in of_run.items()]  # fmt: skip
+    half = [("attention", run, name, arcs, weight.tolist(), contribution.tolist())
+            for run, of_run in enumerate(RUNS) for name, (arcs, weight, contribution) in of_run.items()]  # fmt: skip
+    names = ("probe", "run", "relation", "arcs", "weight", "contribution")
+    counts: Any = SimpleNamespace(facts=SimpleNamespace(alone=CORRECT, alone_of=80))
+    found = []
+    for rows in ({"all": whole}, {"first": half, "second": half}):
+        texts = {key: dict(zip(names, map(list, zip(*of_text, strict=True)), strict=True))
+                 for key, of_text in rows.items()}  # fmt: skip
+        answer = UsedHeads().find(counts, UsedHeads().join([*texts.values()]), {})
+        assert answer is not None
+        found.append(answer["attention"])
+    for one, other in zip(*found, strict=True):
+        pd.testing.assert_frame_equal(one, other)
+    assert found[0].relations["arcs"].tolist() == [6, 2]
+    assert UsedHeads().find(counts, UsedHeads().join([]), {}) is None
 
 
 def test_no_arcs():
