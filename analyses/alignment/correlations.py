@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ...reports.columns import Schema, TableColumn
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ..shared.correlation import FEWEST_POINTS
-from .accuracy import AlignmentCounts, Array
 from .rows import Aligned, AlignmentQuestion, AlignmentResults
-from .series import FORWARD, TOGETHER, Series
+from .series import FORWARD, TOGETHER
+
+Array = npt.NDArray[Any]
 
 CORRELATIONS = Schema(
     "alignment_correlations",
@@ -53,7 +55,7 @@ class Correlations(AlignmentQuestion):
 
     def find(self, counts: Aligned, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the correlations; None without gold links."""
-        return pd.DataFrame(correlation_rows(counts.scored)) if counts.has_gold else None
+        return pd.DataFrame(correlation_rows(counts)) if counts.has_gold else None
 
     def frames(self, answer: pd.DataFrame, results: AlignmentResults) -> Mapping[str, pd.DataFrame]:
         """Return the table."""
@@ -68,14 +70,14 @@ class Correlations(AlignmentQuestion):
         return {"correlations": len(answer), "fewest_points": FEWEST_POINTS}
 
 
-def correlation_rows(counted: Mapping[Series, AlignmentCounts]) -> list[dict[str, object]]:
+def correlation_rows(aligned: Aligned) -> list[dict[str, object]]:
     """Return Spearman's ρ between mean norms and error rates over layers or heads, with intervals.
 
     A norm that tells which layer or head aligns words best without gold links has a negative ρ. ρ and its interval are
     NaN for fewer than `FEWEST_POINTS` layers or heads.
     """
     rows: list[dict[str, object]] = []
-    for series, counts in counted.items():
+    for series, counts in aligned.scored.items():
         mean_norms = counts.size.ravel()
         if series.measure != "norm" or series.direction != FORWARD or len(mean_norms) < 2:
             continue
