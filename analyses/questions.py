@@ -43,7 +43,7 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
     Attributes:
         name: the name of the question, by which its requests and its answer are stored.
         tables: the tables that it writes, with all of their columns.
-        added: columns that it adds to the main table of the analysis, the last one of the first question.
+        added: columns that it adds to the main table of the analysis.
         needs: the names of questions before it whose answers it uses, or what they have looked up, if they are asked.
         template: the file of its part of the page, a Jinja template. It gets ``shown``, ``svgs`` and what `values`
             returns. Empty if the question has no part of its own.
@@ -63,14 +63,22 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
         """Return what can be asked only after counting, as plain data; None if the question looks up nothing."""
         return None
 
+    def join(self, looked: Sequence[Any]) -> Any:
+        """Return what several runs have looked up together, which are merged; None if it is not that of all texts.
+
+        By default, what a single run has looked up is all that can be shown.
+        """
+        return looked[0] if len(looked) == 1 else None
+
     @abstractmethod
     def find(self, counts: Counts, looked: Any, earlier: Mapping[str, Any]) -> Answer | None:
         """Return the answer; None if the run does not ask the question.
 
         Args:
             counts: what the analysis answers from.
-            looked: what `look` returned; None if it was not asked, or if merged runs looked up several.
-            earlier: the answers of the questions before this one, by name.
+            looked: what `look` returned, or what `join` made of it in merged runs; None if nothing was looked up.
+            earlier: the results of the analyses that this one needs, and the answers of the questions before this
+                one, by name.
         """
 
     def columns(self, answer: Answer) -> pd.DataFrame | None:
@@ -103,11 +111,13 @@ class AnalysisOfQuestions(Analysis[Facts, Results], Generic[Facts, Results, Plan
 
     Attributes:
         questions: the questions, in the order in which their answers are made and shown. The first one is always asked.
+        main: the name of the table of the first question to which others add columns; its last one by default.
 
     The facts have a field ``requests``: the names of the requests of each question that has any.
     """
 
     questions: ClassVar[Sequence[Question[Any, Any, Any, Any]]]
+    main: ClassVar[str] = ""
 
     @abstractmethod
     def planning(self, options: OptionSet, setting: Setting) -> Planning:
@@ -145,10 +155,12 @@ class AnalysisOfQuestions(Analysis[Facts, Results], Generic[Facts, Results, Plan
     @classmethod
     def schemas(cls) -> tuple[Schema, ...]:
         """Return the tables of all questions, the main table with the columns that are added to it."""
-        *before, main = cls.questions[0].tables
-        added = (column for question in reversed(cls.questions) for column in question.added)
-        others = (schema for question in cls.questions[1:] for schema in question.tables)
-        return (*before, replace(main, columns=(*main.columns, *added)), *others)
+        main = cls.main or next((schema.name for schema in reversed(cls.questions[0].tables)), "")
+        added = tuple(column for question in reversed(cls.questions) for column in question.added)
+        schemas = chain.from_iterable(question.tables for question in cls.questions)
+        return tuple(
+            replace(schema, columns=(*schema.columns, *added)) if schema.name == main else schema for schema in schemas
+        )
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[Facts]:
         """Plan the requests of all questions."""
@@ -174,8 +186,7 @@ class AnalysisOfQuestions(Analysis[Facts, Results], Generic[Facts, Results, Plan
         answers: dict[str, Any] = {}
         for question in self.questions:
             by_texts = (looked or {}).get(question.name, {})
-            only = next(iter(by_texts.values())) if len(by_texts) == 1 else None
-            answer = question.find(counts, only, answers)
+            answer = question.find(counts, question.join([*by_texts.values()]), {**needed, **answers})
             if answer is not None:
                 answers[question.name] = answer
         return self.results_of(counts, answers)
