@@ -89,6 +89,10 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
         """Return the tables as they are written, by name."""
         return {}
 
+    def summary(self, answer: Answer, results: Any) -> Mapping[str, Any]:
+        """Return the entries of ``summary.json``; by default there are none."""
+        return {}
+
     def show(self, answer: Answer, results: Any) -> Sequence[ShownTable]:
         """Return the tables as people read them."""
         return ()
@@ -149,7 +153,7 @@ class AnalysisOfQuestions(Analysis[Facts, Results], Generic[Facts, Results, Plan
         """Return the title of the part of the page, and that of figures."""
 
     def summary_of(self, results: Results) -> Mapping[str, Any]:
-        """Return the entries of ``summary.json``; by default there are none."""
+        """Return the entries of ``summary.json`` that are not those of a question; by default there are none."""
         return {}
 
     @classmethod
@@ -206,7 +210,10 @@ class AnalysisOfQuestions(Analysis[Facts, Results], Generic[Facts, Results, Plan
             figures |= question.draw(answer, results, of_figures)
         return Section(
             title=title,
-            summary=self.summary_of(results),
+            summary={
+                **self.summary_of(results),
+                **{name: rows for each, answer in asked for name, rows in each.summary(answer, results).items()},
+            },
             template=[question.template for question, _ in asked if question.template],
             context={key: value for each, answer in asked for key, value in each.values(answer, results).items()},
             shown=[table for question, answer in asked for table in question.show(answer, results)],

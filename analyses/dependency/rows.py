@@ -31,7 +31,7 @@ from ..shared.explored import address
 from ..shared.merged_facts import key_of_texts
 from ..shared.options import CountOptions
 from ..shared.picked import read_in
-from ..shared.previews import Previewed
+from ..shared.previews import Answers
 from ..shared.record import MapFacts, map_facts
 from .accuracy import TOTALS, Asked, DependencyAccuracy, check_relations, inventory, members_of, words_by_group
 from .decisions import READINGS, ScoredWords, head_guesses, word_positions
@@ -208,7 +208,7 @@ DependencyQuestion = Question[Planned, Kept, Words, Any]
 
 
 @dataclass(frozen=True, repr=False)
-class DependencyResults(Previewed):
+class DependencyResults(Answers):
     """The results of the analysis ``dependency``. Layers and heads are 1-based, accuracies are shares of words.
 
     Attributes:
@@ -236,13 +236,6 @@ class DependencyResults(Previewed):
     unclaimed: int = 0
     added: tuple[TableColumn, ...] = ()
     answers: Mapping[str, Any] = field(default_factory=dict)
-
-    def __getattr__(self, name: str) -> Any:
-        """Return the answer of a question that the run has asked."""
-        answers = self.__dict__.get("answers", {})
-        if name not in answers:
-            raise AttributeError(f"the results have no {name!r}; the run has asked {', '.join(answers)}")
-        return answers[name]
 
     @property
     def frequent(self) -> list[dict[str, Any]]:
