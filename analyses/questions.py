@@ -157,9 +157,14 @@ class AnalysisOfQuestions(Analysis[Facts, Results], Generic[Facts, Results, Plan
         return {}
 
     @classmethod
+    def main_table(cls) -> str:
+        """Return the name of the table to which questions add columns; empty if the first question has no table."""
+        return cls.main or next((schema.name for schema in reversed(cls.questions[0].tables)), "")
+
+    @classmethod
     def schemas(cls) -> tuple[Schema, ...]:
         """Return the tables of all questions, the main table with the columns that are added to it."""
-        main = cls.main or next((schema.name for schema in reversed(cls.questions[0].tables)), "")
+        main = cls.main_table()
         added = tuple(column for question in reversed(cls.questions) for column in question.added)
         schemas = chain.from_iterable(question.tables for question in cls.questions)
         return tuple(

@@ -69,6 +69,7 @@ def check_question(
     with tempfile.TemporaryDirectory(prefix="attentionology-") as folder, lent(analysis) as row:
         bench = Bench(analysis, row, tuple(given), Path(folder), ())
         bench.write("first", corpora.documents())
+        main = analysis.main_table()
         with _asking(analysis, (first, *others)):
             former = _run(bench)
             expected = bench.tables(former)
@@ -78,12 +79,12 @@ def check_question(
             run = _run(bench)
             found = bench.tables(run)
             _check_own(asked, run, found)
-            _check_others(asked, others, found, expected, "if the question is asked")
+            _check_others(asked, others, main, found, expected, "if the question is asked")
             with only_own_errors("on a run that was stored before there was the question", refuses=False):
                 again = restored(stored)
                 check_printed(again.parts[-1].show)
                 read = bench.tables(again)
-            _check_others(asked, others, read, expected, "in a run that was stored before there was the question")
+            _check_others(asked, others, main, read, expected, "in a run that was stored before there was the question")
 
 
 @contextmanager
@@ -94,8 +95,10 @@ def _asking(analysis: Any, questions: Sequence[Any]) -> Iterator[None]:
 
 
 def _run(bench: Bench) -> Run:
+    names = [*bench.row.needs, bench.row.name]  # a question may use what the analysis needs
     with only_own_errors("on an ordinary corpus", refuses=False):
-        return bench.run(bench.corpus("first"), cells=1)  # each input alone, so that values have the same digits
+        # Each input alone, so that values have the same digits.
+        return bench.run(bench.corpus("first"), cells=1, analyses=names)
 
 
 def _check_names(asked: Question[Any, Any, Any, Any], others: Sequence[Question[Any, Any, Any, Any]]) -> None:
@@ -135,6 +138,7 @@ def _check_own(asked: Question[Any, Any, Any, Any], run: Run, found: Tables) -> 
 def _check_others(
     asked: Question[Any, Any, Any, Any],
     others: Sequence[Question[Any, Any, Any, Any]],
+    main: str,
     found: Tables,
     expected: Tables,
     when: str,
@@ -143,6 +147,7 @@ def _check_others(
     may_change = [asked, *(each for each in others if asked.name in each.needs)]
     own = {schema.name for each in may_change for schema in each.tables}
     added = {name for column in asked.added for name in column.names.split()}
-    same = {name: table.drop(columns=[*added & {*table}]) for name, table in found.items() if name not in own}
+    same = {name: table for name, table in found.items() if name not in own}
+    same |= {main: same[main].drop(columns=[*added & {*same[main]}])} if main in same else {}
     former = {name: table for name, table in expected.items() if name not in own}
     check_equal(same, former, when, "Change no answer of another question, and put columns into `added`")
