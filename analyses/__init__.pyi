@@ -71,7 +71,7 @@ from .shared.part_options import ShareOptions as ShareOptions
 from .shared.sampled_input import Drawable as Drawable
 from .surface.options import ReadingOptions as ReadingOptions
 from .surface.options import SurfaceOptions as SurfaceOptions
-from .surface.shown_tables import SurfaceResults as SurfaceResults
+from .surface.rows import SurfaceResults as SurfaceResults
 from .surface.statistics import SurfaceStatistics as SurfaceStatistics
 from .survey.results import Survey as Survey
 

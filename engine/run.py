@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..analyses.coreference.shown_tables import CoreferenceResults
     from ..analyses.dependency.rows import DependencyResults
     from ..analyses.norms.shown_tables import NormResults
-    from ..analyses.surface.shown_tables import SurfaceResults
+    from ..analyses.surface.rows import SurfaceResults
 
 AnyRun = TypeVar("AnyRun", bound="Run")
 

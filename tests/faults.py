@@ -434,19 +434,19 @@ _SHOWN = (  # faults in what people see
         f"{_FIGURES}test_where_attention_goes",
     ),
     Fault(
-        "analyses/surface/report.py",
+        "analyses/surface/labels.py",
         "label = max(counts, key",
         "label = min(counts, key",
         f"{_FINDINGS}test_heads_of_neighbors_are_counted_by_their_labels",
     ),
     Fault(
-        "analyses/surface/shown_tables.py",
+        "analyses/surface/shares.py",
         "values.argmax()",
         "values.argmin()",
         f"{_SURFACE}test_the_head_with_the_largest_value_of_each_statistic",
     ),
     Fault(
-        "analyses/surface/shown_tables.py",
+        "analyses/surface/rows.py",
         '"first_special": first,',
         '"first_special": last,',
         f"{_SURFACE}test_layers",

@@ -12,8 +12,11 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
 from ..counting.counting import CountMaps
+from ..surface.labels import Thresholds, label_heads
 from ..surface.options import ReadingOptions
-from ..surface.reading import ReadingFacts, plan_reading, read_tables
+from ..surface.relations import relations_of
+from ..surface.rows import Reading, plan_reading
+from ..surface.statistics import SurfaceStatistics
 from .distances import SMOOTHING, HeadDistances
 from .geography import geography
 from .options import CLUSTERS, ClustersOptions
@@ -24,8 +27,8 @@ from .report import ClusterResults, clusters_section, explored_clusters, neighbo
 class ClusterFacts:
     """The facts that the results need from the plan."""
 
-    reading: ReadingFacts  # how the maps are read
-    distances: str  # the name of the request for the distances between heads
+    requests: Mapping[str, tuple[str, ...]]  # of each question, the names of its requests
+    reading: Reading  # how the maps are read
 
 
 class Clusters(Analysis[ClusterFacts, ClusterResults], row=CLUSTERS):
@@ -42,22 +45,26 @@ class Clusters(Analysis[ClusterFacts, ClusterResults], row=CLUSTERS):
         # Learned sinks take a share of every row, and distances are those of distributions over tokens.
         maker = replace(maker, normalize="row") if setting.encoder.has_sinks else maker
         request = Request(name, "clusters", setting.corpus, maker, counting)
-        return Plan((shared, request), ClusterFacts(reading, request.name))
+        return Plan((shared, request), ClusterFacts({"distances": (shared.name, request.name)}, reading))
 
     def results(
         self, options: OptionSet, counted: Counted[ClusterFacts], needed: Mapping[str, Any], looked: Any
     ) -> ClusterResults:
         """Make the distances, the map and the clusters."""
         facts = counted.facts
-        tables, notes = read_tables(options, counted, facts.reading, needed)
-        distances = counted.metric(facts.distances, HeadDistances).compute()
+        statistics, of_distances = facts.requests["distances"]
+        metric = counted.metric(statistics, SurfaceStatistics)
+        heads = label_heads(metric.compute().heads, Thresholds.chosen(options))
+        relations = relations_of(needed)
+        heads = heads if relations is None else heads.merge(relations, on=["layer", "head"], how="left")
+        distances = counted.metric(of_distances, HeadDistances).compute()
         n_clusters = options[ClustersOptions].n_clusters
         return ClusterResults(
             distances=distances,
             geography=geography(distances.per_row, clusters=n_clusters, seed=facts.reading.seed),
-            heads=tables.heads,
+            heads=heads,
             specials=facts.reading.specials,
-            notes=notes,
+            notes=facts.reading.notes_on(metric.n_heads),
             notes_shown="surface" in needed,
         )
 
@@ -78,3 +85,11 @@ class Clusters(Analysis[ClusterFacts, ClusterResults], row=CLUSTERS):
     def record(self, options: OptionSet, counted: Counted[ClusterFacts], results: ClusterResults) -> dict[str, Any]:
         """Return the notes."""
         return {"clusters": {"notes": list(results.notes)}}
+
+    def read_older(self, facts: Any, looked: Any) -> tuple[Any, Any]:
+        """Return what runs before 0.4 have stored by question."""
+        if "requests" in facts:
+            return facts, looked
+        kept, reading = dict(facts), dict(facts["reading"])
+        requests = {"distances": [reading.pop("request"), kept.pop("distances")]}
+        return {**kept, "requests": requests, "reading": reading}, looked

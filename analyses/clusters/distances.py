@@ -47,7 +47,7 @@ from ...extractors import MapBatch
 from ...extractors.threads import one_thread
 from ..counting.exact_sums import fixed, floating
 from ..counting.metric import Metric
-from ..surface.distributions import DISTANCE_SMOOTHING, check_rows, check_shape
+from ..surface.batches import DISTANCE_SMOOTHING, check_rows, check_shape
 
 SMOOTHING = DISTANCE_SMOOTHING
 """The share of uniform attention that the published code mixes into each row: (1 − s) α + s / n."""

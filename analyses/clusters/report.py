@@ -26,7 +26,7 @@ from ..comparison.differences import is_significant
 from ..contract import Titles
 from ..shared.explored import address, head_measures, names_of, share
 from ..shared.previews import Previewed
-from ..surface.shown_tables import label_names
+from ..surface.rows import label_names
 from .columns import HEAD_EMBEDDING, HEAD_NEIGHBORS
 from .distances import HeadDistanceTables
 from .geography import Geography

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..coreference.shown_tables import CoreferenceResults
     from ..dependency.rows import DependencyResults
     from ..norms.shown_tables import NormResults
-    from ..surface.shown_tables import SurfaceResults
+    from ..surface.rows import SurfaceResults
 
 FILE = Path(__file__).with_name("sample.json")
 """The known answers, made by ``python -m tests.known_answers``."""

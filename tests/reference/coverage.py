@@ -31,7 +31,7 @@ from attentionology.analyses.explanation.summary import Bootstrap
 from attentionology.analyses.probing.attachment import Attempt, TestedSentence, attachment
 from attentionology.analyses.shared.ensembles import scored_ensembles
 from attentionology.analyses.shared.failures import cluster_interval
-from attentionology.analyses.surface.replicates import replicate_sums
+from attentionology.analyses.surface.batches import replicate_sums
 from attentionology.analyses.survey.contrasts import Contrasts, Measurements
 from attentionology.analyses.survey.transfer import KeptCounts, kept_counts, transfers
 

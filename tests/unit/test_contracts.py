@@ -23,8 +23,11 @@ from attentionology.analyses.dependency import analysis as dependency
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.explanation.registry import registered_tests
 from attentionology.analyses.norms import columns as norms
+from attentionology.analyses.option_groups import OptionGroup
+from attentionology.analyses.questions import AnalysisOfQuestions
 from attentionology.analyses.registry import find_analysis
-from attentionology.analyses.surface import columns as surface
+from attentionology.analyses.surface import analysis as surface
+from attentionology.analyses.surface.analysis import Surface
 from attentionology.corpora_loaders.coreference.benchmarks import COLUMNS as OF_GAP
 from attentionology.extractors import list_kinds
 from attentionology.probes import list_probes, registered_probes
@@ -42,8 +45,18 @@ SCHEMAS: dict[str, Any] = {
     module.__name__.split(".")[-2]: module.SCHEMAS
     for module in (ablation, clusters, coreference, dependency, norms, surface)
 }
+QUESTIONS: dict[type[AnalysisOfQuestions[Any, Any, Any, Any, Any]], list[OptionGroup]] = {
+    Dependency: [
+        ControlOptions(control="random-init"),
+        FailureOptions(failures=("best",)),
+        EnsembleOptions(ensembles=2),
+        DependencyOptions(spanning_trees=True),
+    ],
+    Surface: [SurfaceOptions(gradients="hidden")],
+}
+"""The analyses of questions, with options with which each question is asked."""
 LONG = ("rules", "spanning_trees", "failures", "control")
-"""Questions of dependencies that take longer to check."""
+"""Questions that take longer to check."""
 WHOLE = 20
 """As many sentences as the checked corpora have. What reads the first sentences alone depends on their order."""
 
@@ -77,17 +90,17 @@ def test_analyses(name, options):
 
 
 @pytest.mark.parametrize(
-    "name", ["best_heads", "ensembles", *(pytest.param(name, marks=pytest.mark.slow) for name in LONG)]
+    ("analysis", "question"),
+    [
+        pytest.param(
+            analysis, type(question), id=question.name, marks=[pytest.mark.slow] if question.name in LONG else []
+        )
+        for analysis in QUESTIONS
+        for question in analysis.questions
+    ],
 )
-def test_questions(name):
-    options = [
-        ControlOptions(control="random-init"),
-        FailureOptions(failures=("best",)),
-        EnsembleOptions(ensembles=2),
-        DependencyOptions(spanning_trees=True),
-    ]
-    (question,) = [type(each) for each in Dependency.questions if each.name == name]
-    check_question(question, Dependency, options)
+def test_questions(analysis, question):
+    check_question(question, analysis, QUESTIONS[analysis])
 
 
 @pytest.mark.parametrize("name", [*list_kinds(), "rollout:norm"])

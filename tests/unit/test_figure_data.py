@@ -19,13 +19,9 @@ from attentionology.analyses.coreference.shown_tables import best_of
 from attentionology.analyses.counting.best_head import with_control
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
 from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
-from attentionology.analyses.surface.figures import (
-    entropy_figure,
-    gradients_figure,
-    offsets_figure,
-    special_figure,
-    statistics_figure,
-)
+from attentionology.analyses.surface.figures import entropy_figure, special_figure, statistics_figure
+from attentionology.analyses.surface.gradients import gradients_figure
+from attentionology.analyses.surface.offsets import offsets_figure
 from attentionology.reports.drawing import GREY, panels
 from attentionology.reports.shapes import by_bins
 from tests.documents import counted_mentions

@@ -15,10 +15,10 @@ from attentionology.analyses.coreference.figures import heads_figure as corefere
 from attentionology.analyses.coreference.shown_tables import best_of
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
 from attentionology.analyses.norms.figures import mixing_figure, norm_figures
-from attentionology.analyses.surface.figures import surface_figures
 from tests.documents import counted_mentions
 from tests.maps import counted_words
 from tests.shown_tables import distinct
+from tests.surface import surface_figures
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
 from tests.unit.test_shown_ablation import results as ablation_results
 from tests.unit.test_surface_reports import results as surface_results

@@ -24,12 +24,13 @@ from attentionology.analyses.counting.resampling import FEWEST_UNITS
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.norms.report import explored_norms
 from attentionology.analyses.shared.ensembles import finds_more
-from attentionology.analyses.surface.report import explored_surface, sinks
+from attentionology.analyses.surface.shares import sinks
 from attentionology.reports.explorer.contribution import Contribution
 from tests.dependency import explored_dependency, made_results
 from tests.documents import counted_mentions
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
 from tests.shown_tables import in_brackets, numbers, percent
+from tests.surface import changed_results, explored_surface
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
 from tests.unit.test_surface_reports import results as surface_results
 
@@ -47,7 +48,7 @@ def of_surface(found, **columns):
         heads.loc[: len(values) - 1, name] = values
     layers = surface.tables.layers.assign(sink=["last_special", *["first_special"] * 2], sink_share=[0.5, 0.2, 0.6])
     tables = surface.tables._replace(heads=heads, layers=layers)
-    return [finding.text for finding in explored_surface(replace(surface, tables=tables), "weight").findings]
+    return [finding.text for finding in explored_surface(changed_results(surface, tables=tables), "weight").findings]
 
 
 def test_the_sink_and_the_head_with_most_of_it(found):

@@ -12,7 +12,8 @@ from sklearn.metrics import silhouette_score
 
 from attentionology.analyses.clusters.geography import geography
 from attentionology.analyses.clusters.report import explored_clusters
-from attentionology.analyses.surface.labels import best_relations, label_heads
+from attentionology.analyses.surface.labels import label_heads
+from attentionology.analyses.surface.relations import best_relations
 from attentionology.analyses.surface.statistics import STATISTICS
 from tests.unit.test_surface_reports import results
 
@@ -137,7 +138,7 @@ def test_relations_of_heads():
     found = best_relations(best)
     assert found[["layer", "head", "relation"]].to_numpy().tolist() == [[3, 1, "obj"], [3, 9, "case"], [4, 1, "nmod"]]
     heads = pd.DataFrame({"layer": [1, 3], "head": [1, 9], **dict.fromkeys(STATISTICS, 0.1)})
-    labeled = label_heads(heads, relations=found)
+    labeled = label_heads(heads).merge(found, on=["layer", "head"], how="left")
     assert labeled["relation"].isna().tolist() == [True, False]
     assert labeled["relation_accuracy"].iloc[1] == 0.7
     assert labeled["label"].tolist() == ["other", "other"]

@@ -22,12 +22,12 @@ from attentionology.analyses.dependency.rules import RULES, Rules
 from attentionology.analyses.dependency.spanning import TREES, TREES_BEST, SpanningTrees
 from attentionology.analyses.norms.report import norms_section
 from attentionology.analyses.norms.shown_tables import _relations as table_of_relations
-from attentionology.analyses.surface.report import explored_surface, sinks, surface_section
-from attentionology.analyses.surface.shown_tables import layers_table
+from attentionology.analyses.surface.shares import layers_table, sinks
 from attentionology.reports.page import Section, write_report
 from tests.dependency import against_tags, answered, dependency_section, made_results
 from tests.maps import counted_words
 from tests.shown_tables import on_page, percent
+from tests.surface import changed_results, explored_surface, surface_section
 from tests.unit.coreference.test_shown_coreference import MIN_COUNT
 from tests.unit.coreference.test_shown_coreference import results as mentions  # noqa: F401  # a fixture
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
@@ -180,7 +180,9 @@ def test_surface() -> None:
     layers = found.tables.layers.assign(
         sink=["last_special", "last_special", "first_special"], sink_share=[0.25, 0.5, 0.75]
     )
-    results = replace(found, tables=found.tables._replace(layers=layers), gradients=found.gradients.assign(loss=0.25))
+    results = changed_results(
+        found, tables=found.tables._replace(layers=layers), gradients=found.gradients.assign(loss=0.25)
+    )
     text = said("surface", surface_section(results))
     assert text.startswith("mind the <gap> Where attention goes [surface_layers]")
     most = "The special token that gets the most attention is [SEP] in layers 1–2 (25.0 to 50.0 %), <cls> in layers 3"
@@ -188,7 +190,7 @@ def test_surface() -> None:
     assert [part["name"] for part in sinks(layers, results.specials)] == ["[SEP]", "<cls>"]
     assert f"over heads and {found.gradients['inputs'].max()} inputs (the mean loss is 0.250)." in text
     assert layers_table(results).notes[-2:] == ("mind the <gap>", "The gradients are in the report.")
-    assert layers_table(replace(results, gradients=None)).notes[-1] == "mind the <gap>"
+    assert layers_table(changed_results(results, gradients=None)).notes[-1] == "mind the <gap>"
 
 
 def test_gradients_are_those_of_the_tokens_of_the_model() -> None:
@@ -196,7 +198,7 @@ def test_gradients_are_those_of_the_tokens_of_the_model() -> None:
     assert found.gradients is not None
     inputs = {name: number for number, name in enumerate(dict.fromkeys(found.gradients["class"]), start=3)}
     gradients = found.gradients.assign(inputs=found.gradients["class"].map(inputs), weights=99)
-    measures = explored_surface(replace(found, gradients=gradients), "weight").measures
+    measures = explored_surface(changed_results(found, gradients=gradients), "weight").measures
     shown = {each.id: (each.label, each.n) for each in measures if each.id.startswith("surface/gradient/")}
     names = {"[CLS]": "<cls>"}
     assert shown == {

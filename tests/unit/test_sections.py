@@ -12,6 +12,7 @@ import pytest
 
 import attentionology.analyses
 from attentionology.analyses.dependency.analysis import Dependency
+from attentionology.analyses.surface.analysis import Surface
 from attentionology.reports.page import template_environment
 from tests.sections import COMPARISON, COREFERENCE, EXPLANATION, HEAD, NAN, SHOWN, SURFACE
 
@@ -60,7 +61,9 @@ def plain(page: str) -> str:
     return " ".join(html.unescape(re.sub("<[^>]*>", " ", text)).split())
 
 
-OF_QUESTIONS = {"dependency": [question.template for question in Dependency.questions if question.template]}
+OF_QUESTIONS = {
+    kind.name: [question.template for question in kind.questions if question.template] for kind in (Dependency, Surface)
+}
 """The templates of analyses of several questions."""
 
 
@@ -233,7 +236,6 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ),
     ("surface", {"sink": []}, ("that gets the most attention",), ("tables/surface.csv. Every input",)),
     ("surface", {"svgs": Figures("surface_special")}, ("Figure 2",), ("[figure surface_offsets]",)),
-    ("surface", {"gradients": None}, ("Does it matter", "[figure surface_gradients]"), ("[figure surface_entropy]",)),
     (
         "surface",
         {"sink": SURFACE["sink"][:1]},

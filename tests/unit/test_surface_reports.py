@@ -24,13 +24,11 @@ from attentionology.analyses.clusters.report import (
     neighbors_table,
 )
 from attentionology.analyses.contract import Titles
-from attentionology.analyses.surface import columns as surface_columns
-from attentionology.analyses.surface import report
-from attentionology.analyses.surface.figures import surface_figures
+from attentionology.analyses.surface import analysis as surface_analysis
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.labels import label_heads
-from attentionology.analyses.surface.report import explored_surface, surface_section
-from attentionology.analyses.surface.shown_tables import SurfaceResults, layers_table, shown_tables
+from attentionology.analyses.surface.rows import SurfaceResults
+from attentionology.analyses.surface.shares import Shares, layers_table
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import GradientMaker, extract
@@ -39,6 +37,7 @@ from attentionology.reports.format import ranges
 from attentionology.reports.page import write_report
 from tests import tiny
 from tests.shown_tables import Columns, assert_declared, cells, distinct, in_latex, in_terminal, on_page, percent
+from tests.surface import changed_results, explored_surface, made_results, shown_tables, surface_section
 from tests.unit.test_reports import RUN
 
 pytestmark = pytest.mark.usefixtures("svgs_are_drawn")
@@ -60,7 +59,7 @@ def results(family: str, **changes: int) -> tuple[SurfaceResults, ClusterResults
         {"layer": [1], "head": [1], "relation": ["<rel>"], "direction": ["dep->head"], "relation_accuracy": [0.5],
          "relation_gain": [0.2]}
     )  # fmt: skip
-    tables = tables._replace(heads=label_heads(tables.heads, relations=relations))
+    tables = tables._replace(heads=label_heads(tables.heads).merge(relations, on=["layer", "head"], how="left"))
     gradients, specials = None, {}
     if family == "bert":
         encoder.tokenizer.mask_token = "[MASK]"
@@ -69,7 +68,7 @@ def results(family: str, **changes: int) -> tuple[SurfaceResults, ClusterResults
             metric.update(gradient_batch)
         gradients, specials = metric.compute(), {"first_special": "<cls>", "last_special": "[SEP]"}
     found = distances.compute()
-    surface = SurfaceResults(tables, specials, gradients, ("mind the <gap>",))
+    surface = made_results(tables, specials, gradients, ("mind the <gap>",))
     return surface, ClusterResults(found, geography(found.per_row), tables.heads, specials, ("mind it",))
 
 
@@ -97,8 +96,8 @@ def test_all_that_is_promised_is_there(tmp_path, family, changes):
     for raw in ("<gap>", "<cls>", "<rel>", "<more>"):
         assert raw not in page
     assert page.count("<span>1-1</span>") == 2  # once among the labels, once among the clusters
-    assert ("Does it matter?" in page) == (surface.gradients is not None)
-    assert (tmp_path / "tables" / "gradients.csv").exists() == (surface.gradients is not None)
+    assert ("Does it matter?" in page) == ("gradients" in surface.answers)
+    assert (tmp_path / "tables" / "gradients.csv").exists() == ("gradients" in surface.answers)
     for name in ("surface_statistics", "surface_offsets", "surface_entropy", "head_distances"):
         assert (tmp_path / "figures" / f"{name}.svg").stat().st_size > 1000
     summary = json.loads((tmp_path / "summary.json").read_text())
@@ -153,7 +152,7 @@ def test_of_neighbors_the_head_with_the_largest_gain_is_named(monkeypatch):
 
 def test_columns_are_as_declared():
     surface, clusters = results("bert")
-    assert_declared(surface_section(surface).tables, surface_columns.SCHEMAS, ["loss"])
+    assert_declared(surface_section(surface).tables, surface_analysis.SCHEMAS, ["loss"])
     assert_declared(clusters_section(clusters).tables, clusters_columns.SCHEMAS, ["found", "shuffled"])
 
 
@@ -167,11 +166,9 @@ def test_a_figure_that_the_template_does_not_place_follows_it(tmp_path, monkeypa
     surface, _ = results("bert")
     more = Figure(figsize=(1, 1), label="The caption of <one> more figure.")
 
-    def figures(found, title):
-        return {**surface_figures(found, title), "surface_more": more}
-
-    monkeypatch.setattr(report, "surface_figures", figures)
-    made = report.surface_section(surface)
+    figures = Shares.draw
+    monkeypatch.setattr(Shares, "draw", lambda *arguments: {**figures(*arguments), "surface_more": more})
+    made = surface_section(surface)
     write_report(tmp_path, run={**RUN, "options": {"map": "weight", "limit": None, **OPTIONS}}, sections=[made])
     page = (tmp_path / "report.html").read_text()
     assert page.count("The caption of &lt;one&gt; more figure.") == 1
@@ -196,7 +193,7 @@ def surface():
     tables = found.tables
     assert found.gradients is not None
     changed = tables._replace(heads=distinct(tables.heads), layers=distinct(tables.layers))
-    return replace(found, tables=changed, gradients=distinct(found.gradients))
+    return changed_results(found, tables=changed, gradients=distinct(found.gradients))
 
 
 @pytest.fixture(scope="module")
@@ -278,7 +275,7 @@ def test_gradients(surface):
 
 def test_the_page_names_the_mean_loss_and_the_inputs(surface):
     gradients = surface.gradients.assign(inputs=[2, *[1] * 59], loss=0.25)
-    section = surface_section(replace(surface, gradients=gradients))
+    section = surface_section(changed_results(surface, gradients=gradients))
     assert section.context["gradients"] == {"loss": 0.25, "inputs": 2}
 
 
@@ -368,7 +365,7 @@ def test_the_card_of_a_head_says_where_its_attention_goes(surface):
     shares = np.random.default_rng(0).permutation(len(heads) * len(targets)).reshape(len(heads), -1) / 100
     heads[targets] = shares
     heads.loc[[0, 11], ["punctuation", "previous"]] = math.nan
-    changed = replace(surface, tables=surface.tables._replace(heads=heads))
+    changed = changed_results(surface, tables=surface.tables._replace(heads=heads))
     explored = explored_surface(changed, "norm")
     names = CLASSES | POSITIONS
     for row in heads.to_dict("records"):
