@@ -64,7 +64,7 @@ def check_question(
     if missing := sorted({*asked.needs} - {*names[: names.index(asked.name)]}):
         fail(f"The question {quoted(missing[0])}, which is needed, does not come before it", "Change their order")
     given = [options] if isinstance(options, OptionGroup) else list(options)
-    if not any(isinstance(group, CountOptions) for group in given):
+    if CountOptions in analysis.options and not any(isinstance(group, CountOptions) for group in given):
         given.append(CountOptions(min_count=1, replicates=20))
     with tempfile.TemporaryDirectory(prefix="attentionology-") as folder, lent(analysis) as row:
         bench = Bench(analysis, row, tuple(given), Path(folder), ())
