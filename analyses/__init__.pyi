@@ -51,7 +51,7 @@ from .explanation.run_options import ClassifierOptions as ClassifierOptions
 from .explanation.run_options import ClassifierTrainingOptions as ClassifierTrainingOptions
 from .explanation.run_options import TransformerOptions as TransformerOptions
 from .norms.options import NormsOptions as NormsOptions
-from .norms.shown_tables import NormResults as NormResults
+from .norms.rows import NormResults as NormResults
 from .option_groups import OptionGroup as OptionGroup
 from .probing.options import MapStoreOptions as MapStoreOptions
 from .probing.options import ProbedMapOptions as ProbedMapOptions

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..analyses.comparison.results import Comparison
     from ..analyses.coreference.shown_tables import CoreferenceResults
     from ..analyses.dependency.rows import DependencyResults
-    from ..analyses.norms.shown_tables import NormResults
+    from ..analyses.norms.rows import NormResults
     from ..analyses.surface.rows import SurfaceResults
 
 AnyRun = TypeVar("AnyRun", bound="Run")

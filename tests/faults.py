@@ -386,19 +386,19 @@ _SHOWN = (  # faults in what people see
         f"{_EXPLANATION}test_lines_of_removal_are_the_texts_that_keep_their_decision",
     ),
     Fault(
-        "analyses/norms/figures.py",
+        "analyses/norms/overwriting.py",
         'rows["low"], rows["high"]',
         'rows["low"], rows["median"]',
         f"{_NORMS}test_figure_of_the_block",
     ),
     Fault(
-        "analyses/norms/report.py",
+        "analyses/norms/shares.py",
         '"less" if row["norm_share"] < row["weight"]',
         '"less" if row["norm_share"] > row["weight"]',
         f"{_FINDINGS}test_the_class_whose_weight_and_norm_differ_most",
     ),
     Fault(
-        "analyses/norms/shown_tables.py",
+        "analyses/norms/frequency.py",
         '"rho_words": "ρ, words only"',
         '"rho_all": "ρ, words only"',
         f"{_NORMS}test_correlations_with_frequency",

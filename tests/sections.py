@@ -105,7 +105,7 @@ EXPLANATION: dict[str, Any] = {
         }
     ],
 }
-NORMS = {"changed_sentences": 1500, "mixed_tokens": 1600, "points": 70}
+NORMS = {"has_changes": True, "changed_sentences": 1500, "mixed_tokens": 1600, "points": 70}
 PROBING: dict[str, Any] = {
     "facts": ["fact a", "fact b"],
     "rows": [{"total": 1500, "method": "attention"}, {"total": 1500, "method": "offset"}],

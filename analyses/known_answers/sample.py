@@ -26,7 +26,7 @@ from ..shared.options import CountOptions
 if TYPE_CHECKING:
     from ..coreference.shown_tables import CoreferenceResults
     from ..dependency.rows import DependencyResults
-    from ..norms.shown_tables import NormResults
+    from ..norms.rows import NormResults
     from ..surface.rows import SurfaceResults
 
 FILE = Path(__file__).with_name("sample.json")

@@ -22,7 +22,8 @@ from attentionology.analyses.coreference import columns as coreference
 from attentionology.analyses.dependency import analysis as dependency
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.explanation.registry import registered_tests
-from attentionology.analyses.norms import columns as norms
+from attentionology.analyses.norms import analysis as norms
+from attentionology.analyses.norms.analysis import Norms
 from attentionology.analyses.option_groups import OptionGroup
 from attentionology.analyses.questions import AnalysisOfQuestions
 from attentionology.analyses.registry import find_analysis
@@ -45,6 +46,8 @@ SCHEMAS: dict[str, Any] = {
     module.__name__.split(".")[-2]: module.SCHEMAS
     for module in (ablation, clusters, coreference, dependency, norms, surface)
 }
+WHOLE = 20
+"""As many sentences as the checked corpora have. What reads the first sentences alone depends on their order."""
 QUESTIONS: dict[type[AnalysisOfQuestions[Any, Any, Any, Any, Any]], list[OptionGroup]] = {
     Dependency: [
         ControlOptions(control="random-init"),
@@ -52,13 +55,15 @@ QUESTIONS: dict[type[AnalysisOfQuestions[Any, Any, Any, Any, Any]], list[OptionG
         EnsembleOptions(ensembles=2),
         DependencyOptions(spanning_trees=True),
     ],
+    Norms: [NormsOptions(ff_sentences=WHOLE)],
     Surface: [SurfaceOptions(gradients="hidden")],
 }
 """The analyses of questions, with options with which each question is asked."""
-LONG = ("rules", "spanning_trees", "failures", "control")
+LONG = (
+    *("rules", "spanning_trees", "failures", "control"),
+    *("spread", "mixing", "frequency", "feed_forward", "block", "overwriting"),
+)
 """Questions that take longer to check."""
-WHOLE = 20
-"""As many sentences as the checked corpora have. What reads the first sentences alone depends on their order."""
 
 OPTIONS: list[Any] = [
     ("dependency", []),

@@ -12,7 +12,7 @@ from attentionology.analyses.coreference.columns import CELLS as MENTIONS
 from attentionology.analyses.dependency.best_heads import CELLS as WORDS
 from attentionology.analyses.dependency.best_heads import DIRECTIONS_IN_WORDS as ARROWS
 from attentionology.analyses.dependency.best_heads import GAINS
-from attentionology.analyses.norms.columns import SHARES
+from attentionology.analyses.norms.shares import SHARES
 from attentionology.analyses.surface.gradients import GRADIENTS
 from attentionology.analyses.surface.shares import SURFACE
 from attentionology.reports.columns import Schema

@@ -18,7 +18,9 @@ from attentionology.analyses.coreference.figures import heads_figure as corefere
 from attentionology.analyses.coreference.shown_tables import best_of
 from attentionology.analyses.counting.best_head import with_control
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
-from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
+from attentionology.analyses.norms.feed_forward import change_figure
+from attentionology.analyses.norms.mixing import mixing_figure
+from attentionology.analyses.norms.shares import shares_figure
 from attentionology.analyses.surface.figures import entropy_figure, special_figure, statistics_figure
 from attentionology.analyses.surface.gradients import gradients_figure
 from attentionology.analyses.surface.offsets import offsets_figure
@@ -308,7 +310,7 @@ def test_mixing_ratios(norms):  # noqa: F811  # the fixture
 
 
 def test_change_of_the_map(norms):  # noqa: F811  # the fixture
-    change = distinct(norms.change)
+    change = distinct(norms.feed_forward.change)
     (axes,) = change_figure(change).axes
     for name, group in change.groupby("component"):
         assert_values(lines(axes)[str(name)], group.sort_values("layer")["change"])

@@ -14,9 +14,10 @@ from attentionology.analyses.coreference.figures import best_figure, distance_fi
 from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure
 from attentionology.analyses.coreference.shown_tables import best_of
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
-from attentionology.analyses.norms.figures import mixing_figure, norm_figures
+from attentionology.analyses.norms.mixing import mixing_figure
 from tests.documents import counted_mentions
 from tests.maps import counted_words
+from tests.norms import norm_figures
 from tests.shown_tables import distinct
 from tests.surface import surface_figures
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture

@@ -22,7 +22,7 @@ from attentionology.analyses.coreference.shown_tables import CoreferenceResults
 from attentionology.analyses.counting.held_out import gain_columns, side_of_baseline
 from attentionology.analyses.counting.resampling import FEWEST_UNITS
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.norms.report import explored_norms
+from attentionology.analyses.norms.shares import explored_shares
 from attentionology.analyses.shared.ensembles import finds_more
 from attentionology.analyses.surface.shares import sinks
 from attentionology.reports.explorer.contribution import Contribution
@@ -110,7 +110,7 @@ def of_norms(norms, weight, norm_share):  # noqa: F811  # the fixture
     shares = norms.shares.assign(weight=0.2, norm_share=0.2)
     shares.loc[shares["class"] == "[SEP]", ["weight", "norm_share"]] = [weight, norm_share]
     shares.loc[shares["class"] == "[CLS]", ["weight", "norm_share"]] = [0.3, 0.25]
-    return [finding.text + finding.address for finding in explored_norms(replace(norms, shares=shares)).findings]
+    return [finding.text + finding.address for finding in explored_shares(shares).findings]
 
 
 def test_the_class_whose_weight_and_norm_differ_most(norms):  # noqa: F811  # the fixture

@@ -20,12 +20,13 @@ from attentionology.analyses.dependency.ensembles import ENSEMBLES
 from attentionology.analyses.dependency.rows import DependencyResults
 from attentionology.analyses.dependency.rules import RULES, Rules
 from attentionology.analyses.dependency.spanning import TREES, TREES_BEST, SpanningTrees
-from attentionology.analyses.norms.report import norms_section
-from attentionology.analyses.norms.shown_tables import _relations as table_of_relations
+from attentionology.analyses.norms.block import _relations as table_of_relations
 from attentionology.analyses.surface.shares import layers_table, sinks
 from attentionology.reports.page import Section, write_report
 from tests.dependency import against_tags, answered, dependency_section, made_results
 from tests.maps import counted_words
+from tests.norms import changed_results as changed_norms
+from tests.norms import norms_section
 from tests.shown_tables import on_page, percent
 from tests.surface import changed_results, explored_surface, surface_section
 from tests.unit.coreference.test_shown_coreference import MIN_COUNT
@@ -209,9 +210,9 @@ def test_gradients_are_those_of_the_tokens_of_the_model() -> None:
 
 
 def test_norms(norms) -> None:  # noqa: F811  # the fixture
-    changed = norms.change.assign(sentences=1234)
-    points = pd.concat([norms.points[:1]] * 1111)
-    text = said("norms", norms_section(replace(norms, change=changed, points=points)))
+    changed = norms.feed_forward.change.assign(sentences=1234)
+    points = pd.concat([norms.frequency.points[:1]] * 1111)
+    text = said("norms", norms_section(changed_norms(norms, change=changed, points=points)))
     assert text.startswith("mind the <gap> Where attention goes, by weight and by norm [norms_classes]")
     assert "The figure shows 1,111 tokens of a few sentences" in text
     assert f"The ratios are over all layers and {norms.mixing['tokens'].max()} tokens." in text

@@ -12,6 +12,7 @@ import pytest
 
 import attentionology.analyses
 from attentionology.analyses.dependency.analysis import Dependency
+from attentionology.analyses.norms.analysis import Norms
 from attentionology.analyses.surface.analysis import Surface
 from attentionology.reports.page import template_environment
 from tests.sections import COMPARISON, COREFERENCE, EXPLANATION, HEAD, NAN, SHOWN, SURFACE
@@ -62,7 +63,8 @@ def plain(page: str) -> str:
 
 
 OF_QUESTIONS = {
-    kind.name: [question.template for question in kind.questions if question.template] for kind in (Dependency, Surface)
+    kind.name: [question.template for question in kind.questions if question.template]
+    for kind in (Dependency, Norms, Surface)
 }
 """The templates of analyses of several questions."""
 
@@ -200,17 +202,13 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("explanation", example(EXPLANATION, "examples", is_right_to_left=False), (), ('<p class="words"><span',)),
     (
         "norms",
-        {"changed_sentences": 0},
+        {"changed_sentences": 0, "has_changes": False},
         ("FF and FFB", "[norms_change]", "[norms_amplified]", "[figure norms_change]"),
         ("attnresln-n and atbffresln-n are mixing ratios. They", "[norms_frequency]"),
     ),
-    (
-        "norms",
-        {"shown": Names("norms_correlation")},
-        ("Weight against norm", "[norms_dispersion]"),
-        ("[norms_mixing]",),
-    ),
-    ("norms", {"shown": Names("norms_pairs")}, ("[norms_relations]", "[norms_left_out]"), ("[norms_amplified]",)),
+    ("norms", {"svgs": Figures("norms_grid")}, ("[figure norms_grid]",), ("against norm [norms_correlation]",)),
+    ("norms", {"svgs": Figures("norms_pairs")}, ("[figure norms_pairs]",), ("it amplifies [norms_pairs]",)),
+    ("norms", {"svgs": Figures("norms_block")}, ("[figure norms_block]",), ("shrinks [norms_overwriting]",)),
     (
         "probing",
         {"has_control": False},
