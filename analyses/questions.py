@@ -59,6 +59,10 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
         """Return what the question counts while the corpus is read; by default, nothing of its own."""
         return ()
 
+    def passes(self, planning: Planning) -> float:
+        """Return about how many forward passes of single inputs `look` will take, for the estimate of a dry run."""
+        return 0
+
     def look(self, looking: Looking) -> Any:
         """Return what can be asked only after counting, as plain data; None if the question looks up nothing."""
         return None
@@ -178,7 +182,9 @@ class AnalysisOfQuestions(Analysis[Facts, Results], Generic[Facts, Results, Plan
         names = {
             name: tuple(request.name for request in requests) for name, requests in by_question.items() if requests
         }
-        return Plan(tuple(chain.from_iterable(by_question.values())), self.facts(planning, names))
+        passes = round(sum(question.passes(planning) for question in self.questions))
+        requests = tuple(chain.from_iterable(by_question.values()))
+        return Plan(requests, self.facts(planning, names), follow_up_passes=passes)
 
     def follow_up(self, options: OptionSet, plan: Plan[Facts], counted: Counted[Facts], read: Reader) -> Any:
         """Return what the questions look up, by question and by the texts that were read."""
