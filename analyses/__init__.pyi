@@ -1,5 +1,5 @@
 from .ablation.options import AblationOptions as AblationOptions
-from .ablation.report import AblationResults as AblationResults
+from .ablation.rows import AblationResults as AblationResults
 from .alignment.options import AlignmentOptions as AlignmentOptions
 from .alignment.options import BitextOptions as BitextOptions
 from .alignment.options import LanguageOptions as LanguageOptions

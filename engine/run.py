@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from ..analyses.ablation.report import AblationResults
+    from ..analyses.ablation.rows import AblationResults
     from ..analyses.alignment.results import AlignmentResults
     from ..analyses.clusters.report import ClusterResults
     from ..analyses.comparison.results import Comparison

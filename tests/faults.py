@@ -71,7 +71,7 @@ _COMPUTED = (  # faults in what is computed
         "tests/unit/test_predictions.py::test_predictions_are_those_of_edited_weights",
     ),
     Fault(
-        "analyses/ablation/tables.py",
+        "analyses/ablation/relations.py",
         '"others": value - row[difference]',
         '"others": row[difference]',
         f"{_ABLATION}test_relations_compare_the_best_head_with_its_layer",
@@ -236,7 +236,7 @@ _COMPUTED = (  # faults in what is computed
 
 _SHOWN = (  # faults in what people see
     Fault(
-        "analyses/ablation/report.py",
+        "analyses/ablation/relations.py",
         'if is_significant(row["p"]) else',
         'if row["above"] > 0 else',
         f"{_ABLATION}test_the_conclusion_hangs_on_the_joint_test",

@@ -367,9 +367,9 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "ablation": (
         ABLATION,
         (
-            "First. Second. CONCLUSION. Does the head that finds a relation matter for its words? [ablation_relations]",
+            "First. Second. The heads that matter most [ablation_heads] [figure ablation_heads]",
+            "Does the head that finds a relation matter for its words? CONCLUSION. [ablation_relations]",
             "[ablation_relations] Gray rows have TOO FEW WORDS. They are not tested.",
-            "matter most [ablation_heads] [figure ablation_heads]",
             "at once [figure ablation_pruning]",
             "on 1,500 words or masked pieces",
         ),

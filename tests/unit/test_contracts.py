@@ -16,7 +16,8 @@ from attentionology.analyses import (
     ReadingOptions,
     SurfaceOptions,
 )
-from attentionology.analyses.ablation import columns as ablation
+from attentionology.analyses.ablation import analysis as ablation
+from attentionology.analyses.ablation.analysis import Ablation
 from attentionology.analyses.clusters import columns as clusters
 from attentionology.analyses.coreference import columns as coreference
 from attentionology.analyses.dependency import analysis as dependency
@@ -55,13 +56,15 @@ QUESTIONS: dict[type[AnalysisOfQuestions[Any, Any, Any, Any, Any]], list[OptionG
         EnsembleOptions(ensembles=2),
         DependencyOptions(spanning_trees=True),
     ],
+    Ablation: [AblationOptions(pruning_sentences=WHOLE)],
     Norms: [NormsOptions(ff_sentences=WHOLE)],
     Surface: [SurfaceOptions(gradients="hidden")],
 }
 """The analyses of questions, with options with which each question is asked."""
 LONG = (
-    *("rules", "spanning_trees", "failures", "control"),
-    *("spread", "mixing", "frequency", "feed_forward", "block", "overwriting"),
+    *("dependency-rules", "dependency-spanning_trees", "dependency-failures", "dependency-control"),
+    *("norms-spread", "norms-mixing", "norms-frequency", "norms-feed_forward", "norms-block", "norms-overwriting"),
+    *("ablation-relations", "ablation-pruning", "ablation-predictions"),
 )
 """Questions that take longer to check."""
 
@@ -97,11 +100,10 @@ def test_analyses(name, options):
 @pytest.mark.parametrize(
     ("analysis", "question"),
     [
-        pytest.param(
-            analysis, type(question), id=question.name, marks=[pytest.mark.slow] if question.name in LONG else []
-        )
+        pytest.param(analysis, type(question), id=name, marks=[pytest.mark.slow] if name in LONG else [])
         for analysis in QUESTIONS
         for question in analysis.questions
+        for name in [f"{analysis.name}-{question.name}"]
     ],
 )
 def test_questions(analysis, question):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from attentionology.analyses.ablation import tables as ablation
-from attentionology.analyses.ablation.columns import FEWEST_SENTENCES
+from attentionology.analyses.ablation import relations as ablation
 from attentionology.analyses.ablation.options import AblationOptions
+from attentionology.analyses.ablation.rows import FEWEST_SENTENCES
 from attentionology.analyses.alignment import decisions, links
 from attentionology.analyses.clusters import distances, geography
 from attentionology.analyses.clusters.options import ClustersOptions

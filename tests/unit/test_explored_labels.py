@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from attentionology.analyses.ablation.columns import ABLATION
+from attentionology.analyses.ablation.heads import ABLATION
 from attentionology.analyses.clusters.columns import HEAD_EMBEDDING
 from attentionology.analyses.coreference.columns import CELLS as MENTIONS
 from attentionology.analyses.dependency.best_heads import CELLS as WORDS

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from attentionology.analyses.ablation.report import heads_figure as ablation_heads_figure
-from attentionology.analyses.ablation.report import pruning_figure
+from attentionology.analyses.ablation.heads import heads_figure as ablation_heads_figure
+from attentionology.analyses.ablation.pruning import pruning_figure
 from attentionology.analyses.clusters.report import distances_figure
 from attentionology.analyses.coreference.figures import best_figure, distance_figure
 from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure

@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from attentionology.analyses.ablation.report import ablation_section, conclusion, heads_table, relations_table
+from attentionology.analyses.ablation.heads import heads_table
+from attentionology.analyses.ablation.relations import conclusion, relations_table
 from attentionology.analyses.clusters.report import clusters_section, neighbors_table
 from attentionology.analyses.coreference.ensembles import ENSEMBLES as ENSEMBLES_OF_MENTIONS
 from attentionology.analyses.coreference.section import coreference_section
@@ -23,6 +24,7 @@ from attentionology.analyses.dependency.spanning import TREES, TREES_BEST, Spann
 from attentionology.analyses.norms.block import _relations as table_of_relations
 from attentionology.analyses.surface.shares import layers_table, sinks
 from attentionology.reports.page import Section, write_report
+from tests.ablation import ablation_section
 from tests.dependency import against_tags, answered, dependency_section, made_results
 from tests.maps import counted_words
 from tests.norms import changed_results as changed_norms
@@ -261,7 +263,8 @@ def test_clusters() -> None:
 def test_ablation() -> None:
     results = ablation_results()
     text = said("ablation", ablation_section(results))
-    assert text.startswith(f"a note {conclusion(results)} Does the head that finds a relation matter for its words?")
+    assert text.startswith("a note The heads that matter most")
+    assert f"Does the head that finds a relation matter for its words? {conclusion(results)}" in text
     assert "on 9 words or masked pieces. The band" in text
     assert relations_table(results).notes == (conclusion(results), "a note")
     assert heads_table(results).notes == ("a note",)

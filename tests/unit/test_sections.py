@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import attentionology.analyses
+from attentionology.analyses.ablation.analysis import Ablation
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.norms.analysis import Norms
 from attentionology.analyses.surface.analysis import Surface
@@ -64,7 +65,7 @@ def plain(page: str) -> str:
 
 OF_QUESTIONS = {
     kind.name: [question.template for question in kind.questions if question.template]
-    for kind in (Dependency, Norms, Surface)
+    for kind in (Ablation, Dependency, Norms, Surface)
 }
 """The templates of analyses of several questions."""
 
@@ -276,7 +277,6 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("alignment", {"correlations": []}, ("[alignment_correlations]", "fewer than 4"), ("[alignment_baselines]",)),
     ("alignment", {"svgs": Figures("alignment_example")}, ("One sentence pair", "p1"), ("[figure alignment_layers]",)),
     ("ablation", {"has_relations": False}, ("CONCLUSION", "[ablation_relations]"), ("[ablation_heads]",)),
-    ("ablation", {"svgs": Figures("ablation_pruning")}, ("1,500",), ("[figure ablation_heads]",)),
     ("clusters", {"has_relations": False}, ("Words name",), ()),
     ("clusters", {"neighbors": {}}, ("[head_neighbors]", "nats within"), ("[head_clusters]",)),
     ("clusters", {"clusters": 1}, (), ("into 1 cluster. Their",)),
