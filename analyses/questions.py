@@ -119,7 +119,7 @@ class AnalysisOfQuestions(Analysis[Facts, Results], Generic[Facts, Results, Plan
 
     Attributes:
         questions: the questions, in the order in which their answers are made and shown. The first one is always asked.
-        main: the name of the table of the first question to which others add columns; its last one by default.
+        main: the name of the table to which questions add columns; by default the last one of the first question.
 
     The facts have a field ``requests``: the names of the requests of each question that has any.
     """

@@ -17,6 +17,7 @@ from ..analyses.registry import lent
 from ..analyses.shared.options import CountOptions
 from ..engine.run import Run
 from ..engine.stored_run import restored
+from ..reports.columns import Schema
 from . import corpora
 from .analyses import Bench
 from .failing import fail, only_own_errors, quoted
@@ -78,7 +79,7 @@ def check_question(
         with _asking(analysis, together):
             run = _run(bench)
             found = bench.tables(run)
-            _check_own(asked, run, found)
+            _check_own(asked, analysis.schemas(), run, found)
             _check_others(asked, others, main, found, expected, "if the question is asked")
             with only_own_errors("on a run that was stored before there was the question", refuses=False):
                 again = restored(stored)
@@ -113,7 +114,7 @@ def _check_names(asked: Question[Any, Any, Any, Any], others: Sequence[Question[
         )
 
 
-def _check_own(asked: Question[Any, Any, Any, Any], run: Run, found: Tables) -> None:
+def _check_own(asked: Question[Any, Any, Any, Any], schemas: Sequence[Schema], run: Run, found: Tables) -> None:
     """Check that the question has an answer, which is written and shown as it declares."""
     results = run.parts[-1].results
     if asked.name not in results.answers:
@@ -124,7 +125,7 @@ def _check_own(asked: Question[Any, Any, Any, Any], run: Run, found: Tables) -> 
     if unknown := sorted(set(frames) - declared):
         fail(f"The table {quoted(unknown[0])} is not declared", "List its schema in `tables`")
     own = {name: found[name] for name in frames}
-    check_declared(own, asked.tables)
+    check_declared(own, [schema for schema in schemas if schema.name in own])
     check_finite(own, "in the tables of the question")
     for table in asked.show(results.answers[asked.name], results):
         check_printed(table.terminal)
