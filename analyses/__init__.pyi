@@ -9,7 +9,7 @@ from .alignment.results import AlignmentResults as AlignmentResults
 from .alignment.scores import score_links as score_links
 from .clusters.distances import HeadDistances as HeadDistances
 from .clusters.options import ClustersOptions as ClustersOptions
-from .clusters.report import ClusterResults as ClusterResults
+from .clusters.rows import ClusterResults as ClusterResults
 from .comparison.results import Comparison as Comparison
 from .contract import Analysis as Analysis
 from .contract import Counted as Counted

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ..analyses.ablation.rows import AblationResults
     from ..analyses.alignment.results import AlignmentResults
-    from ..analyses.clusters.report import ClusterResults
+    from ..analyses.clusters.rows import ClusterResults
     from ..analyses.comparison.results import Comparison
     from ..analyses.coreference.shown_tables import CoreferenceResults
     from ..analyses.dependency.rows import DependencyResults

@@ -260,13 +260,13 @@ _SHOWN = (  # faults in what people see
         f"{_FIGURES}test_error_rates_of_heads",
     ),
     Fault(
-        "analyses/clusters/columns.py",
+        "analyses/clusters/layers.py",
         'TableColumn("found", "number"',
         'TableColumn("within", "number"',
         f"{_SURFACE}test_neighbors",
     ),
     Fault(
-        "analyses/clusters/report.py",
+        "analyses/clusters/distances.py",
         "[order][:, order]",
         "[order]",
         "tests/unit/test_surface_reports.py::test_heads_are_in_the_order_of_their_tree",

@@ -18,7 +18,8 @@ from attentionology.analyses import (
 )
 from attentionology.analyses.ablation import analysis as ablation
 from attentionology.analyses.ablation.analysis import Ablation
-from attentionology.analyses.clusters import columns as clusters
+from attentionology.analyses.clusters import analysis as clusters
+from attentionology.analyses.clusters.analysis import Clusters
 from attentionology.analyses.coreference import columns as coreference
 from attentionology.analyses.dependency import analysis as dependency
 from attentionology.analyses.dependency.analysis import Dependency
@@ -57,6 +58,7 @@ QUESTIONS: dict[type[AnalysisOfQuestions[Any, Any, Any, Any, Any]], list[OptionG
         DependencyOptions(spanning_trees=True),
     ],
     Ablation: [AblationOptions(pruning_sentences=WHOLE)],
+    Clusters: [],
     Norms: [NormsOptions(ff_sentences=WHOLE)],
     Surface: [SurfaceOptions(gradients="hidden")],
 }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from attentionology.analyses.ablation.heads import ABLATION
-from attentionology.analyses.clusters.columns import HEAD_EMBEDDING
+from attentionology.analyses.clusters.clusters import HEAD_EMBEDDING
 from attentionology.analyses.coreference.columns import CELLS as MENTIONS
 from attentionology.analyses.dependency.best_heads import CELLS as WORDS
 from attentionology.analyses.dependency.best_heads import DIRECTIONS_IN_WORDS as ARROWS

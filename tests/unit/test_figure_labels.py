@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from attentionology.analyses.ablation.heads import heads_figure as ablation_heads_figure
 from attentionology.analyses.ablation.pruning import pruning_figure
-from attentionology.analyses.clusters.report import distances_figure
+from attentionology.analyses.clusters.distances import distances_figure
 from attentionology.analyses.coreference.figures import best_figure, distance_figure
 from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure
 from attentionology.analyses.coreference.shown_tables import best_of
@@ -67,7 +67,7 @@ def test_figures_of_the_surface() -> None:
         "surface_special": [(*LAYER, f"attention to {name} (%)") for name in ("<cls>", "[SEP]")],
         "surface_gradients": [(*LAYER, "mean |∂L/∂α|, per weight"), (*LAYER, "share of attention (%)")],
     }
-    matrix = distances_figure(clusters.distances.per_row, clusters.geography, clusters.heads)
+    matrix = distances_figure(clusters.distances.per_row, clusters.heads)
     assert labels(matrix) == [("distance (nats)",), ("Jensen-Shannon divergence (nats)",)]
     (image,) = matrix.axes[1].images
     assert image.colorbar

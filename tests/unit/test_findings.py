@@ -14,7 +14,6 @@ from attentionology.analyses.alignment.explored import explored_alignment
 from attentionology.analyses.alignment.results import AlignmentResults, LayerChoice
 from attentionology.analyses.alignment.series import Series
 from attentionology.analyses.alignment.tables import AlignmentTables
-from attentionology.analyses.clusters.report import explored_clusters
 from attentionology.analyses.comparison.differences import is_significant
 from attentionology.analyses.coreference.contrasts import CONTRASTS
 from attentionology.analyses.coreference.explored import explored_coreference
@@ -26,6 +25,7 @@ from attentionology.analyses.norms.shares import explored_shares
 from attentionology.analyses.shared.ensembles import finds_more
 from attentionology.analyses.surface.shares import sinks
 from attentionology.reports.explorer.contribution import Contribution
+from tests.clusters import answered, explored_clusters
 from tests.dependency import explored_dependency, made_results
 from tests.documents import counted_mentions
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
@@ -93,8 +93,7 @@ def test_heads_of_neighbors_are_counted_by_their_labels(found):
 
 def of_clusters(found, p):
     _, clusters = found
-    neighbors = clusters.geography.neighbors.assign(p=p, found=0.5, shuffled=0.25)
-    changed = replace(clusters, geography=clusters.geography._replace(neighbors=neighbors))
+    changed = answered(clusters, layers=clusters.layers.assign(p=p, found=0.5, shuffled=0.25))
     return [finding.text for finding in explored_clusters(changed, "weight").findings]
 
 

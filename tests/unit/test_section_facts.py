@@ -12,7 +12,7 @@ import pytest
 
 from attentionology.analyses.ablation.heads import heads_table
 from attentionology.analyses.ablation.relations import conclusion, relations_table
-from attentionology.analyses.clusters.report import clusters_section, neighbors_table
+from attentionology.analyses.clusters.layers import neighbors_table
 from attentionology.analyses.coreference.ensembles import ENSEMBLES as ENSEMBLES_OF_MENTIONS
 from attentionology.analyses.coreference.section import coreference_section
 from attentionology.analyses.coreference.shown_tables import best_table as best_of_mentions
@@ -25,6 +25,8 @@ from attentionology.analyses.norms.block import _relations as table_of_relations
 from attentionology.analyses.surface.shares import layers_table, sinks
 from attentionology.reports.page import Section, write_report
 from tests.ablation import ablation_section
+from tests.clusters import answered as answered_clusters
+from tests.clusters import clusters_section
 from tests.dependency import against_tags, answered, dependency_section, made_results
 from tests.maps import counted_words
 from tests.norms import changed_results as changed_norms
@@ -240,13 +242,13 @@ def test_the_ten_most_frequent_relations_of_amplified_pairs() -> None:
 
 def test_clusters() -> None:
     _, found = surface_results("bert")
-    neighbors = found.geography.neighbors.assign(within=[float("nan"), 0.1234], across=[float("nan"), 0.4321])
-    results = replace(
+    results = answered_clusters(
         found,
         distances=found.distances._replace(rows=1234),
-        geography=found.geography._replace(neighbors=neighbors, stress=0.125, silhouette=0.25),
+        layers=found.layers.assign(within=[float("nan"), 0.1234], across=[float("nan"), 0.4321]),
+        clusters=found.clusters._replace(stress=0.125, silhouette=0.25),
     )
-    count = results.geography.embedding["cluster"].nunique()
+    count = results.clusters.embedding["cluster"].nunique()
     text = said("clusters", clusters_section(results))
     assert text.startswith("mind it [figure head_distances] Distances are Jensen-Shannon divergences")
     assert "as means over 1,234 rows: 0 if they attend in the same way" in text

@@ -12,6 +12,7 @@ import pytest
 
 import attentionology.analyses
 from attentionology.analyses.ablation.analysis import Ablation
+from attentionology.analyses.clusters.analysis import Clusters
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.norms.analysis import Norms
 from attentionology.analyses.surface.analysis import Surface
@@ -65,7 +66,7 @@ def plain(page: str) -> str:
 
 OF_QUESTIONS = {
     kind.name: [question.template for question in kind.questions if question.template]
-    for kind in (Ablation, Dependency, Norms, Surface)
+    for kind in (Ablation, Clusters, Dependency, Norms, Surface)
 }
 """The templates of analyses of several questions."""
 
