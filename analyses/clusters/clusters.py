@@ -216,7 +216,7 @@ def cluster_rows(embedding: pd.DataFrame, names: Mapping[str, str]) -> list[dict
     """Return the heads of each cluster, and the number of them that have each label."""
     rows = []
     for cluster, members in embedding.groupby("cluster"):
-        counts = members["label"].value_counts() if "label" in members else {}
+        counts: Mapping[Any, int] = members["label"].value_counts().to_dict() if "label" in members else {}
         rows.append(
             {
                 "cluster": cluster,
