@@ -1,5 +1,5 @@
 from .ablation.options import AblationOptions as AblationOptions
-from .ablation.report import AblationResults as AblationResults
+from .ablation.rows import AblationResults as AblationResults
 from .alignment.options import AlignmentOptions as AlignmentOptions
 from .alignment.options import BitextOptions as BitextOptions
 from .alignment.options import LanguageOptions as LanguageOptions
@@ -9,7 +9,7 @@ from .alignment.rows import AlignmentResults as AlignmentResults
 from .alignment.scores import score_links as score_links
 from .clusters.distances import HeadDistances as HeadDistances
 from .clusters.options import ClustersOptions as ClustersOptions
-from .clusters.report import ClusterResults as ClusterResults
+from .clusters.rows import ClusterResults as ClusterResults
 from .comparison.results import Comparison as Comparison
 from .contract import Analysis as Analysis
 from .contract import Counted as Counted
@@ -51,7 +51,7 @@ from .explanation.examination.options import TransformerOptions as TransformerOp
 from .explanation.methods.correlation import correlation as correlation
 from .explanation.methods.permutation import permutation as permutation
 from .norms.options import NormsOptions as NormsOptions
-from .norms.shown_tables import NormResults as NormResults
+from .norms.rows import NormResults as NormResults
 from .option_groups import OptionGroup as OptionGroup
 from .probing.options import MapStoreOptions as MapStoreOptions
 from .probing.options import ProbedMapOptions as ProbedMapOptions
@@ -71,7 +71,7 @@ from .shared.part_options import ShareOptions as ShareOptions
 from .shared.sampled_input import Drawable as Drawable
 from .surface.options import ReadingOptions as ReadingOptions
 from .surface.options import SurfaceOptions as SurfaceOptions
-from .surface.shown_tables import SurfaceResults as SurfaceResults
+from .surface.rows import SurfaceResults as SurfaceResults
 from .surface.statistics import SurfaceStatistics as SurfaceStatistics
 from .survey.results import Survey as Survey
 

@@ -45,7 +45,7 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
     Attributes:
         name: the name of the question, by which its requests and its answer are stored.
         tables: the tables that it writes, with all of their columns.
-        added: columns that it adds to the main table of the analysis, the last one of the first question.
+        added: columns that it adds to the main table of the analysis.
         needs: the names of questions before it whose answers it uses, or what they have looked up, if they are asked.
         template: the file of its part of the page, a Jinja template. It gets ``shown``, ``svgs`` and what `values`
             returns. Without one, the tables of `show` and the figures of `draw` stand at the end of the section, each
@@ -61,6 +61,10 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
     def requests(self, planning: Planning) -> Iterable[Request]:
         """Return what the question counts while the corpus is read; by default, nothing of its own."""
         return ()
+
+    def passes(self, planning: Planning) -> float:
+        """Return about how many forward passes of single inputs `look` will take, for the estimate of a dry run."""
+        return 0
 
     def look(self, looking: Looking) -> Any:
         """Return what can be asked only after counting, as plain data; None if the question looks up nothing."""
@@ -80,7 +84,8 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
         Args:
             counts: what the analysis answers from.
             looked: what `join` makes of what `look` returned; None if nothing was looked up.
-            earlier: the answers of the questions before this one, by name.
+            earlier: the results of the analyses that this one needs, and the answers of the questions before this
+                one, by name.
         """
 
     def columns(self, answer: Answer) -> pd.DataFrame | None:
@@ -89,6 +94,10 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
 
     def frames(self, answer: Answer, results: Any) -> Mapping[str, pd.DataFrame]:
         """Return the tables as they are written, by name."""
+        return {}
+
+    def summary(self, answer: Answer, results: Any) -> Mapping[str, Any]:
+        """Return the entries of ``summary.json``; by default there are none."""
         return {}
 
     def show(self, answer: Answer, results: Any) -> Sequence[ShownTable]:
@@ -112,23 +121,6 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
         return None
 
 
-class AnswerAttributes:
-    """A part of results, by which the answer of each question is an attribute of its name.
-
-    Attributes:
-        answers: the answers of the questions that the run has asked, by name.
-    """
-
-    answers: Mapping[str, Any]
-
-    def __getattr__(self, name: str) -> Any:
-        """Return the answer of a question that the run has asked."""
-        answers = self.__dict__.get("answers", {})
-        if name not in answers:
-            raise AttributeError(f"the results have no {name!r}; the run has asked {', '.join(answers)}")
-        return answers[name]
-
-
 def section_of(
     asked: Sequence[tuple[Question[Any, Any, Any, Any], Any]],
     results: Any,
@@ -143,6 +135,7 @@ def section_of(
     figures: dict[str, Figure] = {}
     for question, answer in asked:
         figures |= question.draw(answer, results, of_figures)
+    of_questions = {name: rows for each, answer in asked for name, rows in each.summary(answer, results).items()}
     templates = [question.template for question, _ in asked if question.template]
     values = {key: value for each, answer in asked for key, value in each.values(answer, results).items()}
     shown = [(question, question.show(answer, results)) for question, answer in asked]
@@ -151,7 +144,7 @@ def section_of(
         values["tables_without_template"] = without_template
     return Section(
         title=title,
-        summary=summary,
+        summary={**summary, **of_questions},
         template=templates,
         context=values,
         shown=[table for _, tables in shown for table in tables],
@@ -166,9 +159,11 @@ class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts
 
     Attributes:
         questions: the questions, in the order in which their answers are made and shown. The first one is always asked.
+        main: the name of the table to which questions add columns; by default the last one of the first question.
     """
 
     questions: ClassVar[Sequence[Question[Any, Any, Any, Any]]]
+    main: ClassVar[str] = ""
 
     @abstractmethod
     def counts(self, options: OptionSet, counted: Counted[Facts]) -> Counts:
@@ -183,16 +178,23 @@ class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts
         """Return the title of the part of the page, and that of figures."""
 
     def summary_of(self, results: Results) -> Mapping[str, Any]:
-        """Return the entries of ``summary.json``; by default there are none."""
+        """Return the entries of ``summary.json`` that are not those of a question; by default there are none."""
         return {}
+
+    @classmethod
+    def main_table(cls) -> str:
+        """Return the name of the table to which questions add columns; empty if the first question has no table."""
+        return cls.main or next((schema.name for schema in reversed(cls.questions[0].tables)), "")
 
     @classmethod
     def schemas(cls) -> tuple[Schema, ...]:
         """Return the tables of all questions, the main table with the columns that are added to it."""
-        *before, main = cls.questions[0].tables
-        added = (column for question in reversed(cls.questions) for column in question.added)
-        others = (schema for question in cls.questions[1:] for schema in question.tables)
-        return (*before, replace(main, columns=(*main.columns, *added)), *others)
+        main = cls.main_table()
+        added = tuple(column for question in reversed(cls.questions) for column in question.added)
+        schemas = chain.from_iterable(question.tables for question in cls.questions)
+        return tuple(
+            replace(schema, columns=(*schema.columns, *added)) if schema.name == main else schema for schema in schemas
+        )
 
     def results(self, options: OptionSet, counted: Counted[Facts], needed: Mapping[str, Any], looked: Any) -> Results:
         """Let each question find its answer."""
@@ -200,7 +202,7 @@ class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts
         answers: dict[str, Any] = {}
         for question in self.questions:
             by_texts = (looked or {}).get(question.name, {})
-            answer = question.find(counts, question.join([*by_texts.values()]), answers)
+            answer = question.find(counts, question.join([*by_texts.values()]), {**needed, **answers})
             if answer is not None:
                 answers[question.name] = answer
         return self.results_of(counts, answers)
@@ -279,7 +281,8 @@ class AnalysisOfQuestions(
             name: tuple(request.name for request in requests) for name, requests in by_question.items() if requests
         }
         requests = tuple(chain.from_iterable(by_question.values()))
-        return Plan(requests, self.facts(planning, names), self.corpus(planning))
+        passes = round(sum(question.passes(planning) for question in self.questions))
+        return Plan(requests, self.facts(planning, names), self.corpus(planning), follow_up_passes=passes)
 
     def follow_up(self, options: OptionSet, plan: Plan[Facts], counted: Counted[Facts], read: Reader) -> Any:
         """Return what the questions look up, by question and by the texts that were read."""

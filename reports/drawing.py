@@ -24,7 +24,7 @@ from matplotlib.backend_bases import RendererBase
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import FixedFormatter, FixedLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter
 
 from ..storage.characters import in_document
 
@@ -217,6 +217,15 @@ def by_layer(axes: Axes, layers: Iterable[Any], label: str) -> None:
     axes.set_xlabel("layer")
     axes.set_ylabel(label)
     axes.grid(visible=True, axis="y")  # without `visible`, a second call would turn it off
+
+
+def log_scale(axes: Axes, *names: Literal["x", "y"]) -> None:
+    """Make the axes of these names logarithmic, with a plain number at each power of 10."""
+    for name in names:
+        axes.set(**{f"{name}scale": "log"})
+        axis = axes.xaxis if name == "x" else axes.yaxis
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def series_label(name: str) -> str:

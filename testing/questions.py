@@ -17,6 +17,7 @@ from ..analyses.registry import lent
 from ..analyses.shared.options import CountOptions
 from ..engine.results.run import Run
 from ..engine.stored_run import restored
+from ..reports.columns import Schema
 from . import corpora
 from .analyses import Bench
 from .failing import fail, only_own_errors, quoted
@@ -64,11 +65,12 @@ def check_question(
     if missing := sorted({*asked.needs} - {*names[: names.index(asked.name)]}):
         fail(f"The question {quoted(missing[0])}, which is needed, does not come before it", "Change their order")
     given = [options] if isinstance(options, OptionGroup) else list(options)
-    if not any(isinstance(group, CountOptions) for group in given):
+    if CountOptions in analysis.options and not any(isinstance(group, CountOptions) for group in given):
         given.append(CountOptions(min_count=1, replicates=20))
     with tempfile.TemporaryDirectory(prefix="attentionology-") as folder, lent(analysis) as row:
         bench = Bench(analysis, row, tuple(given), Path(folder), ())
         bench.write("first", corpora.documents())
+        main = analysis.main_table()
         with _questions_replaced(analysis, (first, *others)):
             former = _run(bench)
             expected = bench.tables(former)
@@ -77,13 +79,13 @@ def check_question(
         with _questions_replaced(analysis, together):
             run = _run(bench)
             found = bench.tables(run)
-            _check_own(asked, run, found)
-            _check_others(asked, others, found, expected, "if the question is asked")
+            _check_own(asked, analysis.schemas(), run, found)
+            _check_others(asked, others, main, found, expected, "if the question is asked")
             with only_own_errors("on a run that was stored before there was the question", refuses=False):
                 again = restored(stored)
                 check_printed(again.parts[-1].show)
                 read = bench.tables(again)
-            _check_others(asked, others, read, expected, "in a run that was stored before there was the question")
+            _check_others(asked, others, main, read, expected, "in a run that was stored before there was the question")
 
 
 @contextmanager
@@ -94,8 +96,10 @@ def _questions_replaced(analysis: Any, questions: Sequence[Any]) -> Iterator[Non
 
 
 def _run(bench: Bench) -> Run:
+    names = [*bench.row.needs, bench.row.name]  # a question may use what the analysis needs
     with only_own_errors("on an ordinary corpus", refuses=False):
-        return bench.run(bench.corpus("first"), cells=1)  # each input alone, so that values have the same digits
+        # Each input alone, so that values have the same digits.
+        return bench.run(bench.corpus("first"), cells=1, analyses=names)
 
 
 def _check_names(asked: Question[Any, Any, Any, Any], others: Sequence[Question[Any, Any, Any, Any]]) -> None:
@@ -110,7 +114,7 @@ def _check_names(asked: Question[Any, Any, Any, Any], others: Sequence[Question[
         )
 
 
-def _check_own(asked: Question[Any, Any, Any, Any], run: Run, found: Tables) -> None:
+def _check_own(asked: Question[Any, Any, Any, Any], schemas: Sequence[Schema], run: Run, found: Tables) -> None:
     """Check that the question has an answer, which is written and shown as it declares."""
     results = run.parts[-1].results
     if asked.name not in results.answers:
@@ -121,7 +125,7 @@ def _check_own(asked: Question[Any, Any, Any, Any], run: Run, found: Tables) -> 
     if unknown := sorted(set(frames) - declared):
         fail(f"The table {quoted(unknown[0])} is not declared", "List its schema in `tables`")
     own = {name: found[name] for name in frames}
-    check_declared(own, asked.tables)
+    check_declared(own, [schema for schema in schemas if schema.name in own])
     check_finite(own, "in the tables of the question")
     for table in asked.show(results.answers[asked.name], results):
         check_printed(table.terminal)
@@ -135,6 +139,7 @@ def _check_own(asked: Question[Any, Any, Any, Any], run: Run, found: Tables) -> 
 def _check_others(
     asked: Question[Any, Any, Any, Any],
     others: Sequence[Question[Any, Any, Any, Any]],
+    main: str,
     found: Tables,
     expected: Tables,
     when: str,
@@ -143,6 +148,7 @@ def _check_others(
     may_change = [asked, *(each for each in others if asked.name in each.needs)]
     own = {schema.name for each in may_change for schema in each.tables}
     added = {name for column in asked.added for name in column.names.split()}
-    same = {name: table.drop(columns=[*added & {*table}]) for name, table in found.items() if name not in own}
+    same = {name: table for name, table in found.items() if name not in own}
+    same |= {main: same[main].drop(columns=[*added & {*same[main]}])} if main in same else {}
     former = {name: table for name, table in expected.items() if name not in own}
     check_equal(same, former, when, "Change no answer of another question, and put columns into `added`")

@@ -71,7 +71,7 @@ _COMPUTED = (  # faults in what is computed
         "tests/unit/test_predictions.py::test_predictions_are_those_of_edited_weights",
     ),
     Fault(
-        "analyses/ablation/tables.py",
+        "analyses/ablation/relations.py",
         '"others": value - row[difference]',
         '"others": row[difference]',
         f"{_ABLATION}test_relations_compare_the_best_head_with_its_layer",
@@ -236,7 +236,7 @@ _COMPUTED = (  # faults in what is computed
 
 _SHOWN = (  # faults in what people see
     Fault(
-        "analyses/ablation/report.py",
+        "analyses/ablation/relations.py",
         'if is_significant(row["p"]) else',
         'if row["above"] > 0 else',
         f"{_ABLATION}test_the_conclusion_hangs_on_the_joint_test",
@@ -260,13 +260,13 @@ _SHOWN = (  # faults in what people see
         f"{_FIGURES}test_error_rates_of_heads",
     ),
     Fault(
-        "analyses/clusters/columns.py",
+        "analyses/clusters/layers.py",
         'TableColumn("found", "number"',
         'TableColumn("within", "number"',
         f"{_SURFACE}test_neighbors",
     ),
     Fault(
-        "analyses/clusters/report.py",
+        "analyses/clusters/distances.py",
         "[order][:, order]",
         "[order]",
         "tests/unit/test_surface_reports.py::test_heads_are_in_the_order_of_their_tree",
@@ -386,19 +386,19 @@ _SHOWN = (  # faults in what people see
         f"{_EXPLANATION}test_lines_of_removal_are_the_texts_that_keep_their_decision",
     ),
     Fault(
-        "analyses/norms/figures.py",
+        "analyses/norms/overwriting.py",
         'rows["low"], rows["high"]',
         'rows["low"], rows["median"]',
         f"{_NORMS}test_figure_of_the_block",
     ),
     Fault(
-        "analyses/norms/report.py",
+        "analyses/norms/shares.py",
         '"less" if row["norm_share"] < row["weight"]',
         '"less" if row["norm_share"] > row["weight"]',
         f"{_FINDINGS}test_the_class_whose_weight_and_norm_differ_most",
     ),
     Fault(
-        "analyses/norms/shown_tables.py",
+        "analyses/norms/frequency.py",
         '"rho_words": "ρ, words only"',
         '"rho_all": "ρ, words only"',
         f"{_NORMS}test_correlations_with_frequency",
@@ -434,19 +434,19 @@ _SHOWN = (  # faults in what people see
         f"{_FIGURES}test_where_attention_goes",
     ),
     Fault(
-        "analyses/surface/report.py",
+        "analyses/surface/labels.py",
         "label = max(counts, key",
         "label = min(counts, key",
         f"{_FINDINGS}test_heads_of_neighbors_are_counted_by_their_labels",
     ),
     Fault(
-        "analyses/surface/shown_tables.py",
+        "analyses/surface/shares.py",
         "values.argmax()",
         "values.argmin()",
         f"{_SURFACE}test_the_head_with_the_largest_value_of_each_statistic",
     ),
     Fault(
-        "analyses/surface/shown_tables.py",
+        "analyses/surface/rows.py",
         '"first_special": first,',
         '"first_special": last,',
         f"{_SURFACE}test_layers",

@@ -102,18 +102,23 @@ EXPLANATION: dict[str, Any] = {
         }
     ],
 }
-NORMS = {"changed_sentences": 1500, "mixed_tokens": 1600, "points": 70}
+NORMS = {"has_changes": True, "changed_sentences": 1500, "mixed_tokens": 1600, "points": 70}
 PROBING: dict[str, Any] = {
     "facts": ["fact a", "fact b"],
     "rows": [{"total": 1500, "method": "attention"}, {"total": 1500, "method": "offset"}],
     "has_control": True,
-    "published": True,
+    "has_published": True,
     "contrasts": True,
+    "state_meanings": {"arcs": "ARCS"},
+    "state_recipes": ["RECIPE", "RECIPES"],
+    "state_parameters": ["arcs 1,234", "depth 5"],
+    "layer_contrasts": 2,
     "has_intervals": True,
     "tree": True,
     "runs": 3,
     "meanings": {"attention": "MEANING", "offset": ""},
     "min_count": 11,
+    "fixed": ["attention"],
     "weights": {
         "attention": [
             {"of": "weight", "spearman": 0.5, "pearson": 0.25, "heads": 144},
@@ -274,10 +279,14 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         PROBING,
         (
             "All methods fact a · fact b [probe] n = 1,500 words. Orange mark: control task. The numbers of the paper",
-            "First. Second. [figure probe] What each adds [probe_contrasts]",
-            "with 95 % bootstrap intervals over sentences. If",
+            "First. Second. [figure probe] How to read it",
             "as a tree: the best set of heads that is a tree with one root. Mean over 3 training runs; in brackets",
             "attention MEANING. control task, selectivity",
+            "What each adds [probe_contrasts]",
+            "with 95 % bootstrap intervals over sentences. If",
+            "Hidden states by layer [figure probe_layers]",
+            "[probe_states] arcs ARCS. RECIPE; RECIPES. Learned parameters: arcs 1,234, depth 5.",
+            "[probe_state_contrasts]",
             "[figure probe_lengths]",
             "[probe_relations] Bold: the best of the row. Gray rows have fewer than 11 words.",
             "[figure probe_weights]",
@@ -354,18 +363,18 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "[alignment_best]",
             "Links are those of target words (forward)",
             "[figure alignment_heads]",
+            "[alignment_contrasts]",
             "[alignment_correlations]",
             "There is none over fewer than 4 layers or heads.",
             "[alignment_baselines]",
-            "[alignment_contrasts]",
         ),
     ),
     "ablation": (
         ABLATION,
         (
-            "First. Second. CONCLUSION. Does the head that finds a relation matter for its words? [ablation_relations]",
+            "First. Second. The heads that matter most [ablation_heads] [figure ablation_heads]",
+            "Does the head that finds a relation matter for its words? CONCLUSION. [ablation_relations]",
             "[ablation_relations] Gray rows have TOO FEW WORDS. They are not tested.",
-            "matter most [ablation_heads] [figure ablation_heads]",
             "at once [figure ablation_pruning]",
             "on 1,500 words or masked pieces",
         ),

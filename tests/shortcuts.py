@@ -86,8 +86,8 @@ def draw_few_heatmaps(patch: pytest.MonkeyPatch) -> None:
 
 def scale_quickly(patch: pytest.MonkeyPatch) -> None:
     """Let the map and the tests of ``clusters`` end after a tenth of their iterations and permutations or less."""
-    from attentionology.analyses.clusters import geography
+    from attentionology.analyses.clusters import clusters, layers
 
-    patch.setattr(geography, "STARTS", 1)
-    patch.setattr(geography, "MAX_STEPS", 50)
-    patch.setattr(geography, "PERMUTATIONS", 100)
+    patch.setattr(clusters, "STARTS", 1)
+    patch.setattr(clusters, "MAX_STEPS", 50)
+    patch.setattr(layers, "PERMUTATIONS", 100)

@@ -1,4 +1,4 @@
-"""What a model predicts for the words of a few sentences, as it is and without a head, for people who want to look.
+"""What does a model predict for the words of a few sentences, as it is and without a head? For people who look.
 
 A masked-LM predicts each word with all of its pieces masked, one word at a time; a causal LM predicts it after what
 precedes it. The log-probability of a word is the sum over its pieces. What is likeliest is said of its first piece.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,15 +22,14 @@ from ...extractors import Encoder, SharedBatch
 from ...extractors.maps.alone import each_alone
 from ...extractors.replaceable.heads_off import Head, HeadSwitch
 from ...extractors.tokens.pieces import Pieces
+from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Predicted
 from ...reports.format import head_name
 from ..dependency.accuracy import TOTALS, DependencyAccuracy
 from ..shared.input_sample import InputSample
-from .counting import Values
 from .effects import AblationMaker, at_once
-
-PREDICTED = "predictions "
-"""The beginning of the names under which predictions are stored."""
+from .heads import HeadEffects, Values
+from .rows import HEADS, AblationQuestion, AblationResults, Effects, Looking, Planned
 
 MAX_SENTENCES = 40
 """The most sentences of the sample, of at most `MAX_WORDS` words, for which predictions are kept."""
@@ -40,6 +39,46 @@ MAX_WORDS = 25
 _MAX_HEADS = 6
 _N_LIKELIEST = 3
 _DIGITS = 4
+
+
+class Predictions(AblationQuestion):
+    """What does the model predict with and without some heads?"""
+
+    name = "predictions"
+
+    def passes(self, planning: Planned) -> float:
+        """Return about how many forward passes the predictions take, before it is known of which heads."""
+        if "predictions" not in planning.makers:
+            return 0
+        sentences = planning.setting.corpus.sentences
+        of_effects = len(sentences) * sum(maker.forward_passes for maker in planning.makers.values())
+        return min(of_effects, expected_passes(sentences, planning.heads, planning.makers["predictions"]))
+
+    def look(self, looking: Looking) -> list[dict[str, Any]] | None:
+        """Predict the words of some of the sampled sentences; no more of them than the effects have taken."""
+        maker, counts = looking.makers[-1], looking.effects
+        if maker.lm is None:
+            return None
+        effect = counts.counted(HEADS, HeadEffects)[-1].compute().mean[0, :, 0]  # of each head on all words
+        heads = heads_to_show(counts.metrics, counts.facts.heads, effect)
+        words = sum(each.forward_passes for each in looking.makers) * sum(len(each.words) for each in looking.inputs)
+        sentences = affordable(sentences_to_show(counts.metrics, looking.inputs), heads, maker, words)
+        batches = looking.read(sentences, PredictionMaker(heads, maker)) if sentences else ()
+        return [asdict(predicted) for batch in batches for predicted in batch]
+
+    def join(self, looked: Sequence[Any]) -> list[dict[str, Any]] | None:
+        """Return the predictions in the sentences of all runs."""
+        return list(itertools.chain.from_iterable(looked)) if looked else None
+
+    def find(self, counts: Effects, looked: Any, earlier: Mapping[str, Any]) -> tuple[Predicted, ...] | None:
+        """Return what is predicted."""
+        return None if looked is None else tuple(Predicted(**row) for row in looked)
+
+    def explore(
+        self, answer: tuple[Predicted, ...], counts: Effects, results: AblationResults, kind: str
+    ) -> Contribution:
+        """Let the explorer show what is predicted."""
+        return Contribution(predictions=answer)
 
 
 def sentences_to_show(metrics: Mapping[str, Any], inputs: Sequence[Sentence]) -> list[Sentence]:

@@ -1,24 +1,100 @@
-"""What is left of a model if many of its heads are switched off at once, in several orders."""
+"""How many heads can go at once? What is left of a model if more and more heads are switched off, in several orders."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import torch
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...extractors import SharedBatch
 from ...extractors.replaceable.heads_off import Head
+from ...reports.columns import Schema, TableColumn
+from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, finish, panel, styled
 from ..contract import Reader
 from ..counting.exact_sums import added, floating
-from .counting import Values
 from .effects import AblationMaker
+from .heads import HeadEffects, Values
+from .options import AblationOptions
+from .rows import HEADS, LABELS, AblationQuestion, AblationResults, Effects, Looking, Planned
 
 STEPS, SEEDS = 10, 10
 """The number of shares of heads that are removed, from 0 % on, and the number of random orders."""
+
+_ORDERS = {"effect": (BLUE, "o"), "importance": (GREEN, "s"), "random": (GREY, "^"), "reverse": (ORANGE, "v")}
+_NAMES = {
+    "effect": "smallest effect first",
+    "importance": "smallest importance first",
+    "random": "random (ten orders)",
+    "reverse": "largest effect first",
+}
+
+PRUNING = Schema(
+    "ablation_pruning",
+    "One row per order in which heads are removed, and share of heads that are gone, on the first "
+    "`--pruning-sentences` sentences.",
+    (
+        TableColumn(
+            "order",
+            "text",
+            "`effect` or `importance` for the smallest first, `reverse` for the largest effect first, or `random`",
+        ),
+        TableColumn("heads", "count", "heads that are gone"),
+        TableColumn("share", "share", "the share of all heads"),
+        TableColumn("effect", "text", "the effect that is measured"),
+        TableColumn("value", "number", "the effect of removing these heads; the mean over ten orders for `random`"),
+        TableColumn("low high", "number", "the smallest and largest effect of the ten random orders"),
+        TableColumn("total", "count", "the words or masked pieces that it is the mean of"),
+    ),
+)
+
+
+class Pruning(AblationQuestion):
+    """How many heads can be switched off at once?"""
+
+    name = "pruning"
+    tables = (PRUNING,)
+    template = Path(__file__).with_name("pruning.html.j2")
+
+    def passes(self, planning: Planned) -> float:
+        """Return how many forward passes the sets of heads take."""
+        n_heads, makers = len(planning.heads), planning.makers
+        n_sentences = len(planning.setting.corpus.sentences[: planning.chosen.pruning_sentences])
+        return n_sentences * sets_of(n_heads, importance="predictions" in makers) * len(makers) if n_heads > 1 else 0
+
+    def look(self, looking: Looking) -> list[dict[str, Any]] | None:
+        """Switch off more and more heads at once on the first sentences."""
+        counts = looking.effects
+        inputs = looking.inputs[: counts.options[AblationOptions].pruning_sentences]
+        heads = counts.facts.heads
+        if not len(inputs) or len(heads) < 2:
+            return None
+        metric = counts.counted(HEADS, HeadEffects)[-1]
+        effect = metric.compute().mean[0, :, 0]  # the first effect of each head on all words
+        by_order = orders(heads, effect, metric.mean_importance(), counts.facts.seed)
+        return [row for maker in looking.makers for row in pruned(looking.read, inputs, maker, by_order)]
+
+    def find(self, counts: Effects, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+        """Return the table. Merged runs have none, because each has looked at its own sentences."""
+        return None if looked is None else pruning_table(looked, len(counts.facts.heads))
+
+    def frames(self, answer: pd.DataFrame, results: AblationResults) -> Mapping[str, pd.DataFrame]:
+        """Return the table."""
+        return {PRUNING.name: answer}
+
+    def draw(self, answer: pd.DataFrame, results: AblationResults, title: str) -> Mapping[str, Figure]:
+        """Draw the effect against the share of heads that are gone."""
+        return {"ablation_pruning": pruning_figure(answer, results.effect, title=title)}
+
+    def values(self, answer: pd.DataFrame, results: AblationResults) -> Mapping[str, Any]:
+        """Return the number of words or masked pieces."""
+        return {"pruning_total": int(answer.loc[answer["effect"] == results.effect, "total"].max())}
 
 
 @dataclass(frozen=True)
@@ -78,3 +154,32 @@ def pruned(
         for (order, draw, n_heads), heads in zip(removals, sets, strict=True)
         for measure, value in zip(maker.measures, means[heads], strict=True)
     ]
+
+
+def pruning_table(rows: Sequence[Mapping[str, Any]], n_heads: int) -> pd.DataFrame:
+    """Return the table of the effects of removing several heads: of random orders, their mean, minimum and maximum."""
+    table = pd.DataFrame(rows, columns=["order", "seed", "heads", "effect", "value", "total"])
+    grouped = table.groupby(["order", "effect", "heads"], sort=False)["value"].agg(["mean", "min", "max"])
+    grouped = grouped.reset_index().rename(columns={"mean": "value", "min": "low", "max": "high"})
+    totals = table.drop_duplicates("effect").set_index("effect")["total"]
+    grouped.loc[grouped["order"] != "random", ["low", "high"]] = float("nan")
+    grouped["share"] = grouped["heads"] / n_heads
+    grouped["total"] = grouped["effect"].map(totals)
+    return grouped[PRUNING.names]
+
+
+@styled
+def pruning_figure(pruning: pd.DataFrame, effect: str, *, title: str = "") -> Figure:
+    """Draw the effect of removing heads against the share of heads that are gone, a line for each order."""
+    figure, axes = panel(COLUMN, 2.8, "y")
+    rows = pruning[pruning["effect"] == effect]
+    for order, (color, marker) in _ORDERS.items():
+        line = rows[rows["order"] == order]
+        if len(line):
+            axes.plot(100 * line["share"], line["value"], color=color, marker=marker, ms=3.5, label=_NAMES[order])
+            if line["low"].notna().all():
+                axes.fill_between(100 * line["share"], line["low"], line["high"], color=color, alpha=0.25, lw=0)
+    axes.set_xlabel("heads switched off (%)")
+    axes.set_ylabel(LABELS[effect])
+    finish(figure, axes, title)
+    return figure

@@ -13,10 +13,10 @@ import pandas as pd
 from ...corpora_loaders.alignment import Bitext, LinkSource, SentencePair
 from ...extractors import Merge
 from ..contract import Counted, OptionSet, Reader, Request, Setting
-from ..questions import AnswerAttributes, Question
+from ..questions import Question
 from ..shared.explored import share
 from ..shared.merged_facts import merges_by
-from ..shared.previews import Previewed
+from ..shared.previews import Answers
 from .accuracy import AlignmentAccuracy, AlignmentCounts, BaselineAccuracy, CountSeries
 from .links import LinkMaker
 from .options import AlignmentOptions
@@ -175,7 +175,7 @@ AlignmentQuestion = Question[Planned, Kept, Aligned, Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AlignmentResults(AnswerAttributes, Previewed):
+class AlignmentResults(Answers):
     """The results of word alignment. Layers and heads are 1-based, and head 0 stands for all heads together.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""The metric of how differently heads attend: the Jensen-Shannon divergence between all pairs (Clark et al. 2019, §6).
+"""How differently do any two heads attend? Their mean Jensen-Shannon divergence (Clark et al. 2019, §6).
 
 All pairs of heads are compared in every cell of every map: for 144 heads that is 10,296 logarithms per cell. Two
 decisions make this affordable. The entropy of each head alone is computed once per cell and not once per pair, so that
@@ -29,25 +29,58 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import chain, groupby, islice
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import torch
 from jaxtyping import Float32, Int
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.lib.introspect import opt_func_info
 from numpy.lib.stride_tricks import sliding_window_view
+from scipy.cluster.hierarchy import dendrogram, linkage
+from scipy.spatial.distance import squareform
 from torch import Tensor
 
 from ...extractors import MapBatch
 from ...extractors.threads import one_thread
+from ...reports.columns import Schema, TableColumn
+from ...reports.drawing import GREY, PAGE, REVERSED, TEXT, finish, layer_shades, styled
+from ...reports.explorer.contribution import Contribution
+from ...reports.format import head_name, rows_of
+from ..contract import Request
+from ..counting.counting import CountMaps
 from ..counting.exact_sums import fixed, floating
 from ..counting.metric import Metric
-from ..surface.distributions import DISTANCE_SMOOTHING, check_rows, check_shape
+from ..shared.explored import address
+from ..surface.batches import DISTANCE_SMOOTHING, check_rows, check_shape
+from ..surface.options import ReadingOptions
+from .rows import Array, ClusterQuestion, ClusterResults, Distances, Planned, layers_of, square_of
+
+HEAD_DISTANCES = Schema(
+    "head_distances",
+    "The matrix of mean Jensen-Shannon divergences, one row per head.",
+    (
+        TableColumn("head", "text", "the attention head as `layer-head`, both from 1"),
+        TableColumn("LAYER-HEAD", "nats", "its mean divergence from this head: a column for every head"),
+    ),
+)
+
+HEAD_DISTANCES_SUM = Schema(
+    "head_distances_sum",
+    "The same matrix with sums over all rows of attention instead of means, as in the paper.",
+    (
+        TableColumn("head", "text", "the attention head as `layer-head`, both from 1"),
+        TableColumn("LAYER-HEAD", "nats", "the summed divergence from this head"),
+    ),
+)
 
 SMOOTHING = DISTANCE_SMOOTHING
 """The share of uniform attention that the published code mixes into each row: (1 − s) α + s / n."""
@@ -60,6 +93,8 @@ _SMALLEST = 1e-37  # takes the place of 0, so that x log x is about 10⁻³⁵ i
 
 Array32 = npt.NDArray[np.float32]
 Cells = Float32[np.ndarray, "heads_and_first_half runs run"]
+
+_MAX_NAMED = 72  # heads; of more, those with the largest gains have names
 
 
 def _torch_log2(values: Array32, out: Array32) -> None:
@@ -89,6 +124,54 @@ class HeadDistanceTables(NamedTuple):
     per_row: pd.DataFrame
     sums: pd.DataFrame
     rows: int
+
+
+class AllDistances(ClusterQuestion):
+    """How differently do any two heads attend?"""
+
+    name = "distances"
+    tables = (HEAD_DISTANCES, HEAD_DISTANCES_SUM)
+    template = Path(__file__).with_name("distances.html.j2")
+
+    def requests(self, planning: Planned) -> Iterable[Request]:
+        """Compare all heads, on the maps of the statistics."""
+        setting, maker = planning.setting, planning.maker
+        smoothing = SMOOTHING if planning.options[ReadingOptions].smoothing == "release" else 0.0
+        counting = CountMaps(HeadDistances, (("smoothing", smoothing),))
+        # Learned sinks take a share of every row, and distances are those of distributions over tokens.
+        maker = replace(maker, normalize="row") if setting.encoder.has_sinks else maker
+        return (Request(f"head-distances/{setting.maps.kind}", "clusters", setting.corpus, maker, counting),)
+
+    def find(self, counts: Distances, looked: Any, earlier: Mapping[str, Any]) -> HeadDistanceTables | None:
+        """Return the distances."""
+        for metric in counts.counted(self.name, HeadDistances):
+            return metric.compute()
+        return None
+
+    def frames(self, answer: HeadDistanceTables, results: ClusterResults) -> Mapping[str, pd.DataFrame]:
+        """Return the means and the sums over rows."""
+        by_name = {HEAD_DISTANCES.name: answer.per_row, HEAD_DISTANCES_SUM.name: answer.sums}
+        return {name: table.reset_index(names="head") for name, table in by_name.items()}
+
+    def draw(self, answer: HeadDistanceTables, results: ClusterResults, title: str) -> Mapping[str, Figure]:
+        """Draw the matrix beside the tree of the heads."""
+        return {"head_distances": distances_figure(answer.per_row, results.heads, title=title)}
+
+    def values(self, answer: HeadDistanceTables, results: ClusterResults) -> Mapping[str, Any]:
+        """Return the notes, the number of rows, and whether relations name heads."""
+        heads = results.heads
+        has_relations = "relation" in heads and bool(heads["relation"].notna().any())
+        return {"notes": results.notes, "rows": answer.rows, "has_relations": has_relations}
+
+    def explore(
+        self, answer: HeadDistanceTables, counts: Distances, results: ClusterResults, kind: str
+    ) -> Contribution:
+        """Add the heads most like each."""
+        nearest = {
+            str(head): tuple(row.drop(head).sort_values(kind="stable").index[:5])
+            for head, row in answer.per_row.iterrows()
+        }
+        return Contribution(nearest=nearest)
 
 
 class HeadDistances(Metric):
@@ -236,3 +319,67 @@ def _doubled_divergences(sums: Int[Tensor, "shifts heads"]) -> Int[Tensor, "head
     pairs = torch.zeros(n_heads, n_heads, dtype=torch.int64)
     pairs.index_put_((torch.minimum(first, second), torch.maximum(first, second)), together, accumulate=True)
     return (alone[:, None] + alone - pairs).triu(1)
+
+
+def tree_of(square: Array) -> Array:
+    """Return the tree of average linkage: the clusters that were merged and their distances, in the format of scipy.
+
+    It is empty for a single head.
+    """
+    return linkage(squareform(square), method="average") if len(square) > 1 else np.empty((0, 4))
+
+
+@styled
+def distances_figure(distances: pd.DataFrame, heads: pd.DataFrame, *, title: str = "") -> Figure:
+    """Draw the distances of all heads as a matrix in the order of the tree, which stands in its left margin."""
+    # Heads that attend alike are dark blocks. The names of heads have the colors of their layers.
+    columns = [name for name in ("layer", "head", "relation", "relation_gain") if name in heads]
+    layers, numbers = layers_of(distances)
+    points = pd.DataFrame({"layer": layers, "head": numbers}).merge(heads[columns], on=["layer", "head"], how="left")
+    merges = tree_of(square_of(distances))
+    n_heads, n_layers = len(points), int(points["layer"].max())
+    matrix_height = max(1.0, 0.1 * min(n_heads, _MAX_NAMED))  # in inches, 0.1 for each name
+    figure = Figure(figsize=(TEXT, 1.3 + matrix_height), layout="constrained")
+    grid = figure.add_gridspec(1, 2, width_ratios=(1, 4), wspace=0)
+    tree, axes = figure.add_subplot(grid[0]), figure.add_subplot(grid[1])
+    order = list(range(n_heads))
+    if len(merges):
+        one_color = {"color_threshold": 0, "above_threshold_color": GREY}
+        order = dendrogram(merges, orientation="left", ax=tree, no_labels=True, **one_color)["leaves"]
+    tree.set_ylim(10 * n_heads, 0)  # a dendrogram has 10 units for each head; the matrix has its first row on top
+    tree.set_xlabel("distance (nats)")
+    tree.spines["left"].set_visible(False)
+    matrix = distances.to_numpy()[order][:, order]
+    # The largest 3 % have one color, as a head that is like no other would leave all others alike.
+    lightest = float(np.quantile(matrix, 0.97)) or 1.0  # 0 if all heads are alike
+    # Thousands of cells are drawn as pixels, because each of them as a shape would make the page heavy.
+    # They are not resampled, so that each has a color of the palette, which a dark page can replace.
+    image = axes.imshow(matrix, cmap=REVERSED, vmin=0, vmax=lightest, aspect="auto", interpolation="none")
+    rows = rows_of(points.iloc[order])
+    # Every row has a name or, of each few neighbors, the one with the largest gain.
+    step = -(-n_heads // _MAX_NAMED)
+    gains = pd.Series([row.get("relation_gain") for row in rows], dtype=float).fillna(-1.0).to_numpy()
+    named_rows = [start + int(gains[start : start + step].argmax()) for start in range(0, n_heads, step)]
+    axes.yaxis.tick_right()
+    axes.set_yticks(named_rows, [_name(rows[index]) for index in named_rows], fontsize=6.5)
+    axes.set_xticks([])
+    axes.tick_params(length=0, pad=2)
+    shades = layer_shades(n_layers)
+    for index, label in zip(named_rows, axes.get_yticklabels(), strict=True):
+        row = rows[index]
+        label.set_color(shades[row["layer"] - 1])
+        label.set_url(PAGE + address(head=head_name(row["layer"], row["head"])))
+    figure.colorbar(
+        image, ax=[tree, axes], label="Jensen-Shannon divergence (nats)", location="bottom", aspect=50, extend="max"
+    )
+    legend = [
+        Line2D([], [], ls="", marker="s", color=shades[layer - 1], label=f"layer {layer}")
+        for layer in sorted({1, (n_layers + 1) // 2, n_layers})
+    ]
+    finish(figure, axes, title, legend)
+    return figure
+
+
+def _name(row: dict[str, Any]) -> str:
+    name = head_name(row["layer"], row["head"])
+    return f"{name} {row['relation']}" if isinstance(row.get("relation"), str) else name

@@ -9,7 +9,7 @@ from ...reports.format import number, number_interval, signed
 from ..counting.comparable import Measured
 from ..dependency.accuracy import TOTALS
 from ..shared.explored import address, points, share
-from ..surface.shown_tables import statistic_names
+from ..surface.rows import statistic_names
 from .differences import Difference
 from .results import Comparison, Contrast, Side
 

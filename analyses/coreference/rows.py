@@ -16,13 +16,13 @@ from ...reports.format import head_name, rows_of
 from ..contract import Counted, Guesses, OptionError, OptionSet, Reader, Request, Setting
 from ..counting.comparable import Comparable, measured_heads
 from ..counting.resampling import check_limit
-from ..questions import AnswerAttributes, Question
+from ..questions import Question
 from ..shared.control import requests_with_control
 from ..shared.explored import address
 from ..shared.head_counts import HeadCounts
 from ..shared.merged_facts import key_of_texts, merges_by
 from ..shared.options import CountOptions
-from ..shared.previews import Previewed
+from ..shared.previews import Answers
 from ..shared.record import MapFacts, map_facts
 from .accuracy import CoreferenceAccuracy, CoreferenceTables, groups_of_documents, mentions_by_group
 from .decisions import ALL, DIRECTIONS, POLICIES, AntecedentGuesses, sources_of_agreement
@@ -171,7 +171,7 @@ CoreferenceQuestion = Question[Planned, Windowed, Mentions, Any]
 
 
 @dataclass(frozen=True, repr=False)
-class CoreferenceResults(AnswerAttributes, Previewed):
+class CoreferenceResults(Answers):
     """The results of the analysis ``coreference``. Layers and heads are 1-based, accuracies are shares of mentions.
 
     Attributes:

@@ -23,14 +23,14 @@ from ..contract import Guesses, OptionError, OptionSet, Reader, Request, Setting
 from ..counting.comparable import Comparable, measured_heads
 from ..counting.held_out import side_of_baseline
 from ..counting.resampling import FEWEST_UNITS, check_limit
-from ..questions import AnswerAttributes, Question
+from ..questions import Question
 from ..shared.control import requests_with_control
 from ..shared.explored import address
 from ..shared.head_counts import HeadCounts
 from ..shared.merged_facts import key_of_texts
 from ..shared.options import CountOptions
 from ..shared.picked import read_in
-from ..shared.previews import Previewed
+from ..shared.previews import Answers
 from ..shared.record import MapFacts, map_facts
 from .accuracy import TOTALS, Asked, DependencyAccuracy, check_relations, inventory, members_of, words_by_group
 from .decisions import READINGS, ScoredWords, head_guesses, word_positions
@@ -168,7 +168,7 @@ DependencyQuestion = Question[Planned, Kept, Words, Any]
 
 
 @dataclass(frozen=True, repr=False)
-class DependencyResults(AnswerAttributes, Previewed):
+class DependencyResults(Answers):
     """The results of the analysis ``dependency``. Layers and heads are 1-based, accuracies are shares of words.
 
     Attributes:

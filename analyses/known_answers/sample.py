@@ -26,8 +26,8 @@ from ..shared.options import CountOptions
 if TYPE_CHECKING:
     from ..coreference.rows import CoreferenceResults
     from ..dependency.rows import DependencyResults
-    from ..norms.shown_tables import NormResults
-    from ..surface.shown_tables import SurfaceResults
+    from ..norms.rows import NormResults
+    from ..surface.rows import SurfaceResults
 
 FILE = Path(__file__).with_name("sample.json")
 """The known answers, made by ``python -m tests.known_answers``."""

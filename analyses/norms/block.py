@@ -1,4 +1,4 @@
-"""The metric of what lies behind the changes in the feed-forward block (Kobayashi et al. 2024, §4.2).
+"""Which pairs does the feed-forward network amplify, and what lies behind its changes? (Kobayashi et al. 2024, §4.2)
 
 *RES overwrites.* What the feed-forward network computes is small beside what the residual connection adds to it, or it
 points elsewhere. Norms and angles are counted on fixed grids, so that parts of a corpus add up exactly. Quantiles are
@@ -15,8 +15,9 @@ whose cells FF raises most after the rows were divided by their sums. Each pair 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,16 +25,37 @@ import numpy.typing as npt
 import pandas as pd
 import torch
 from jaxtyping import Float, Int
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...corpora_loaders import Sentence
 from ...extractors import TOKEN_CLASSES, StageBatch
 from ...extractors.maps.stage_batch import LEFT_OUT
+from ...reports.columns import Schema, TableColumn
+from ...reports.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, TEXT, YELLOW, finish, panel, styled
+from ...reports.format import rows_of
+from ...reports.table import ShownTable
+from ..contract import Request
 from ..counting.counting import Counting
 from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
 from ..counting.metric import Metric
 from ..shared.grid import OctaveGrid
 from .feed_forward import map_changes, mean_changes, raised_shares
+from .rows import NormCounts, NormQuestion, NormResults, Planned
+
+PAIRS = Schema(
+    "norms_pairs",
+    "One row per layer, type of pair and relation: which pairs of tokens the feed-forward network amplifies.",
+    (
+        TableColumn("layer", "number from 1", "the layer"),
+        TableColumn("type", "text", "the type of the pair", "type"),
+        TableColumn("relation", "text", "the relation, if one word is the head of the other", "relation"),
+        TableColumn("amplified", "count", "pairs of the type among those that are amplified most", "amplified"),
+        TableColumn("share", "share", "their share of those that are amplified most", "of amplified"),
+        TableColumn("pairs", "count", "pairs of the type", "pairs"),
+        TableColumn("share_of_all", "share", "their share of all pairs", "of all pairs"),
+    ),
+)
 
 PAIR_TYPES = ("special token", "pieces of a word", "same form", "punctuation", "relation", "adjacent", "other")
 """The types of pairs: one of both is a special token; both are pieces of one word; their words are equal but for case;
@@ -45,6 +67,9 @@ _DEGREES = 720
 
 _SPECIAL = [TOKEN_CLASSES.index(name) for name in ("[CLS]", "[SEP]")]
 
+_TYPES = dict(zip(PAIR_TYPES, (ORANGE, BLUE, SKY, GREEN, PURPLE, YELLOW, GREY), strict=True))
+_SHOWN_RELATIONS = 10
+
 
 class BlockTables(NamedTuple):
     """The results of `FeedForwardBlock`. Layers and ranks are 1-based; dimensions are 0-based, as in the weights."""
@@ -53,6 +78,37 @@ class BlockTables(NamedTuple):
     dimensions: pd.DataFrame  # columns layer, rank, dimension, size, median_size, gamma, median_gamma
     left_out: pd.DataFrame  # columns layer, left_out, change, sentences
     pairs: pd.DataFrame  # columns layer, type, relation, amplified, share, pairs, share_of_all
+
+
+class Block(NormQuestion):
+    """Which types of pairs does the feed-forward network amplify?"""
+
+    name = "block"
+    tables = (PAIRS,)
+    template = Path(__file__).with_name("block.html.j2")
+
+    def requests(self, planning: Planned) -> Iterable[Request]:
+        """Follow the first sentences through the block."""
+        setting = planning.setting
+        return planning.stages("block", CountBlock(setting.encoder.n_layers, tuple(setting.corpus.relations)))
+
+    def find(self, counts: NormCounts, looked: Any, earlier: Mapping[str, Any]) -> BlockTables | None:
+        """Return all that is known of the block, also what other questions show."""
+        for metric in counts.counted(self.name, FeedForwardBlock):
+            return metric.compute()
+        return None
+
+    def frames(self, answer: BlockTables, results: NormResults) -> Mapping[str, pd.DataFrame]:
+        """Return the pairs."""
+        return {PAIRS.name: answer.pairs}
+
+    def show(self, answer: BlockTables, results: NormResults) -> Sequence[ShownTable]:
+        """Return the types of pairs, and relations."""
+        return _pairs(answer.pairs), _relations(answer.pairs)
+
+    def draw(self, answer: BlockTables, results: NormResults, title: str) -> Mapping[str, Figure]:
+        """Draw the types of pairs by layer."""
+        return {"norms_pairs": pairs_figure(answer.pairs, title=title)} if len(answer.pairs) else {}
 
 
 class FeedForwardBlock(ExactMetric):
@@ -250,3 +306,53 @@ class CountBlock(Counting):
             "dim": first.gammas.shape[1],
             "relations": self.relations,
         }
+
+
+def _pairs(pairs: pd.DataFrame) -> ShownTable:
+    """Return the shares of the types of pairs among those that are amplified most, layer by layer, and among all."""
+    sums = pairs.groupby(["layer", "type"], sort=False)[["share", "share_of_all"]].sum(min_count=1).reset_index()
+    mean_shares_of_all = sums.groupby("type")["share_of_all"].mean()
+    rows = []
+    for name in PAIR_TYPES:
+        sums_of_type = sums[sums["type"] == name]
+        if len(sums_of_type):
+            shares = {f"share:{row['layer']}": row["share"] for row in rows_of(sums_of_type)}
+            rows.append({"type": name, "share_of_all": float(mean_shares_of_all[name]), **shares})
+    columns = [
+        TableColumn("type", "text", "", "type of pair"),
+        TableColumn("share_of_all", "share", "", "of all pairs"),
+        *(TableColumn(f"share:{layer}", "share", "", f"layer {layer}") for layer in dict.fromkeys(sums["layer"])),
+    ]
+    return ShownTable("norms_pairs", "Types of the pairs that are amplified most (%)", columns, rows)
+
+
+def _relations(pairs: pd.DataFrame) -> ShownTable:
+    """Return the relations that are most frequent among the amplified pairs of all layers."""
+    sums = pairs.groupby(["type", "relation"], as_index=False)[["amplified", "pairs"]].sum()
+    sums["share"] = sums["amplified"] / sums["amplified"].sum()
+    sums["share_of_all"] = sums["pairs"] / sums["pairs"].sum()
+    related = sums[(sums["relation"] != "") & (sums["amplified"] > 0)]
+    rows = rows_of(related.sort_values(["amplified", "relation"], ascending=[False, True]).head(_SHOWN_RELATIONS))
+    columns = [column for column in PAIRS.columns if column.names not in ("layer", "type")]
+    return ShownTable("norms_relations", "Relations of pairs that are amplified most, all layers (%)", columns, rows)
+
+
+@styled
+def pairs_figure(pairs: pd.DataFrame, *, title: str = "") -> Figure:
+    """Draw the types of the pairs that FF amplifies most, layer by layer, beside those of all pairs."""
+    figure, axes = panel(TEXT, 2.8)
+    shares = pairs.pivot_table(index="layer", columns="type", values="share", aggfunc="sum").fillna(0)
+    shares_of_all = pairs.pivot_table(index="layer", columns="type", values="share_of_all", aggfunc="sum").fillna(0)
+    shares.loc[0] = shares_of_all.mean()  # the bar of all pairs, left of the layers
+    shares = shares.sort_index()
+    bottom = pd.Series(0.0, index=shares.index)
+    for name in PAIR_TYPES:
+        if name in shares:
+            axes.bar(shares.index, shares[name] * 100, bottom=bottom * 100, color=_TYPES[name], width=0.8, label=name)
+            bottom += shares[name]
+    axes.set_xticks(shares.index, ["all\npairs", *(str(layer) for layer in shares.index[1:])])
+    axes.set_xlabel("layer, the pairs that are amplified most")
+    axes.set_ylabel("share of pairs (%)")
+    axes.set_ylim(0, 100)
+    finish(figure, axes, title)
+    return figure

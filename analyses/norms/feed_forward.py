@@ -1,4 +1,4 @@
-"""The metric of what the feed-forward block changes in the mixing of context (Kobayashi et al. 2024).
+"""What does the feed-forward block change in the mixing of context? (Kobayashi et al. 2024)
 
 A map after the feed-forward network has other sizes than the map before it, so values cannot be compared directly. The
 change is therefore a change of ranks, 1 − Spearman's ρ over all cells. For pairs of tokens, rows are divided by their
@@ -11,28 +11,69 @@ then do not depend on the order in which sentences are read or parts are merged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float, Int
+from matplotlib.figure import Figure
 from scipy.stats import rankdata
 from torch import Tensor
 
-from ...extractors import SharedBatch, StageBatch
+from ...extractors import ExtractionError, SharedBatch, StageBatch
+from ...reports.columns import Schema, TableColumn
+from ...reports.drawing import BLACK, BLUE, COLUMN, GREEN, PURPLE, by_layer, finish, layer_line, panel, styled
 from ...reports.format import rows_of
+from ...reports.table import ShownTable
 from ...storage.writing import running_text
 from ..contract import Reader, Request
 from ..counting.counting import Counting
 from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
 from ..counting.metric import Metric
 from ..counting.resampling import sentence_keys
+from .rows import Looking, NormCounts, NormQuestion, NormResults, OfLayers, Planned, wide_by_layer
+
+CHANGE = Schema(
+    "norms_change",
+    "One row per layer and component of the feed-forward block.",
+    (
+        TableColumn("layer", "number from 1", "the layer"),
+        TableColumn("component", "text", "`FF`, `RES`, `LN`, or `FFB` for all three"),
+        TableColumn("change", "number, 0 to 2", "1 − Spearman's ρ between the maps before and after"),
+        TableColumn("sentences", "count", "sentences for which it is defined"),
+    ),
+)
+
+AMPLIFIED = Schema(
+    "norms_amplified",
+    "One row per layer and rank: the pairs of tokens that the feed-forward network amplifies most.",
+    (
+        TableColumn("layer", "number from 1", "the layer", "layer"),
+        TableColumn("rank", "number from 1", "the rank of the pair in the layer", "rank"),
+        TableColumn("from", "text", "the piece that attends", "from"),
+        TableColumn("to", "text", "the piece that it attends to", "to"),
+        TableColumn(
+            "amplification",
+            "points",
+            "the cell of the row-normalized map after the network minus that before",
+            "amplification",
+        ),
+        TableColumn("from_position to_position", "number from 1", "the positions of these pieces in the input"),
+        TableColumn("sentence_id", "text", "the id of the sentence", "sentence"),
+        TableColumn("text", "text", "its words", "text", wraps=True),
+    ),
+)
 
 WHOLE_BLOCK = "FFB"
 _FIXED_POINT = 2**50
+
+_SHOWN_PAIRS = 5
+_COMPONENTS = {"FF": (BLUE, "o"), "RES": (GREEN, "^"), "LN": (PURPLE, "D"), "FFB": (BLACK, "s")}
 
 
 class FeedForwardTables(NamedTuple):
@@ -42,6 +83,82 @@ class FeedForwardTables(NamedTuple):
     # a table with the columns layer, rank, from, to (0-based pieces), amplification, and key (the hash of the
     # sentence, see `attentionology.analyses.counting.resampling.sentence_keys`)
     amplified: pd.DataFrame
+
+
+class FeedForward(NormQuestion):
+    """What does the feed-forward block change?"""
+
+    name = "feed_forward"
+    tables = (CHANGE, AMPLIFIED)
+    template = Path(__file__).with_name("feed_forward.html.j2")
+
+    def requests(self, planning: Planned) -> Iterable[Request]:
+        """Follow the first sentences through the block."""
+        corpus, n_layers = planning.setting.corpus, planning.setting.encoder.n_layers
+        requests = planning.stages("stages", CountStages(n_layers))
+        for request in requests:
+            planning.kept[self.name] = {"layers": n_layers}
+            n_first = len(request.inputs)
+            if n_first < len(corpus):
+                planning.notes.append(
+                    f"What the feed-forward block changes is measured on the first {n_first:,} {corpus.unit}."
+                )
+        return requests
+
+    def look(self, looking: Looking) -> list[dict[str, Any]] | None:
+        """Look up the sentences and pieces of the most amplified pairs."""
+        tables = self._tables(looking.counts)
+        if tables is None:
+            return None
+        return read_texts(looking.request(self.name), set(tables.amplified["key"].tolist()), looking.read)
+
+    def join(self, looked: Sequence[Any]) -> list[dict[str, Any]]:
+        """Return the sentences of all runs."""
+        return list(chain.from_iterable(looked))
+
+    def find(self, counts: NormCounts, looked: Any, earlier: Mapping[str, Any]) -> FeedForwardTables | None:
+        """Return the changes of the maps, and the pairs that are amplified most with their pieces."""
+        tables = self._tables(counts)
+        return tables and tables._replace(amplified=with_examples(tables.amplified, looked))
+
+    def frames(self, answer: FeedForwardTables, results: NormResults) -> Mapping[str, pd.DataFrame]:
+        """Return both tables."""
+        return {CHANGE.name: answer.change, AMPLIFIED.name: answer.amplified}
+
+    def show(self, answer: FeedForwardTables, results: NormResults) -> Sequence[ShownTable]:
+        """Return the changes by layer, and the first pairs."""
+        pairs = rows_of(answer.amplified[answer.amplified["rank"] <= _SHOWN_PAIRS])
+        return (
+            wide_by_layer(answer.change, "component", "change", "Change of the maps, 1 − ρ", name="norms_change"),
+            ShownTable("norms_amplified", "Pairs that are amplified most (%)", AMPLIFIED.columns, pairs),
+        )
+
+    def by_layer(self, answer: FeedForwardTables) -> OfLayers:
+        """Return the changes by the network and by the whole block."""
+        rows: dict[int, dict[str, Any]] = {}
+        for row in rows_of(answer.change):
+            rows.setdefault(row["layer"], {})[row["component"]] = row["change"]
+        note = "FF and FFB are the change of the map by the feed-forward network and by the whole block, 1 − ρ."
+        return OfLayers([TableColumn(component, "number", "", component) for component in ("FF", "FFB")], rows, note)
+
+    def draw(self, answer: FeedForwardTables, results: NormResults, title: str) -> Mapping[str, Figure]:
+        """Draw the changes by layer."""
+        return {"norms_change": change_figure(answer.change, title=title)}
+
+    def values(self, answer: FeedForwardTables, results: NormResults) -> Mapping[str, Any]:
+        """Return the number of sentences."""
+        return {"changed_sentences": int(answer.change["sentences"].iloc[0])}
+
+    def _tables(self, counts: NormCounts) -> FeedForwardTables | None:
+        """Return the tables, which are empty if none of the first sentences could be read; None if not asked for."""
+        for failure in (counts.failures.get(name) for name in counts.facts.requests.get(self.name, ())):
+            if isinstance(failure, ExtractionError):  # no sentence could be read
+                return FeedForwardChange(counts.facts.kept[self.name]["layers"], ("FF", "RES", "LN")).compute()
+            if failure is not None:
+                raise failure
+        for metric in counts.counted(self.name, FeedForwardChange):
+            return metric.compute()
+        return None
 
 
 class FeedForwardChange(ExactMetric):
@@ -151,50 +268,44 @@ def _merged_top(parts: Int[Tensor, "parts layers top 4"]) -> Int[Tensor, "layers
     return _best(torch.cat(list(parts), dim=1), parts.shape[2])
 
 
-def with_examples(amplified: pd.DataFrame, texts: Mapping[int, ReadText]) -> pd.DataFrame:
+def with_examples(amplified: pd.DataFrame, texts: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Replace the numbers of pieces and sentences by their texts."""
+    by_key = {text["key"]: text for text in texts}
     rows = []
     for row in rows_of(amplified):
-        text = texts[row["key"]]
-        pieces = {"from": text.pieces[row["from"]], "to": text.pieces[row["to"]]}
+        text = by_key[row["key"]]
+        pieces = {"from": text["pieces"][row["from"]], "to": text["pieces"][row["to"]]}
         positions = {"from_position": row["from"] + 1, "to_position": row["to"] + 1}
-        rows.append({**row, **pieces, **positions, "sentence_id": text.id, "text": running_text(text.words)})
+        rows.append({**row, **pieces, **positions, "sentence_id": text["id"], "text": running_text(text["words"])})
     columns = ["layer", "rank", "from", "to", "amplification", "from_position", "to_position", "sentence_id", "text"]
     return pd.DataFrame(rows, columns=columns)
 
 
-@dataclass(frozen=True)
-class ReadText:
-    """A sentence as the model reads it."""
-
-    id: str
-    words: tuple[str, ...]
-    pieces: tuple[str, ...]  # the pieces of the tokenizer, special tokens included
-
-
 class _PieceReader:
-    """A maker that needs no forward pass: it returns what the model would read."""
+    """A maker that needs no forward pass: it returns what the model would read of each sentence, as plain data."""
 
     reads_weights = False
 
-    def of(self, batch: SharedBatch) -> list[ReadText]:
+    def of(self, batch: SharedBatch) -> list[dict[str, Any]]:
         return [
-            ReadText(sentence.id, tuple(sentence.words), tuple(pieces.tokens))
+            {
+                "key": _key_of(sentence.id),
+                "id": sentence.id,
+                "words": list(sentence.words),
+                "pieces": list(pieces.tokens),  # those of the tokenizer, special tokens included
+            }
             for sentence, pieces in zip(batch.sentences, batch.pieces, strict=True)
         ]
 
 
-def read_texts(request: Request, keys: Set[int], read: Reader) -> dict[int, ReadText]:
+def _key_of(sentence_id: str) -> int:
+    return int(sentence_keys([sentence_id]).view("int64")[0])  # signed, as in the states of the metric
+
+
+def read_texts(request: Request, keys: Set[int], read: Reader) -> list[dict[str, Any]]:
     """Return the sentences with the given keys."""
-
-    def key_of(sentence_id: str) -> int:
-        return int(sentence_keys([sentence_id]).view("int64")[0])  # signed, as in the states of the metric
-
-    sentences = [sentence for sentence in request.inputs if key_of(sentence.id) in keys]
-    if not sentences:
-        return {}
-    texts = [text for batch in read(sentences, _PieceReader()) for text in batch]
-    return {key_of(text.id): text for text in texts}
+    sentences = [sentence for sentence in request.inputs if _key_of(sentence.id) in keys]
+    return [text for batch in read(sentences, _PieceReader()) for text in batch] if sentences else []
 
 
 @dataclass(frozen=True)
@@ -208,3 +319,15 @@ class CountStages(Counting):
     def arguments_of(self, first: StageBatch) -> dict[str, Any]:
         """Return all arguments of the metric, which are stored with its states."""
         return {"n_layers": self.n_layers, "components": tuple(first.components)}
+
+
+@styled
+def change_figure(change: pd.DataFrame, *, title: str = "") -> Figure:
+    """Draw how far each component of the feed-forward block rearranges the map, by layer."""
+    figure, axes = panel(COLUMN, 2.6)
+    for name, group in change.groupby("component", sort=False):
+        layer_line(axes, group.set_index("layer")["change"], *_COMPONENTS[str(name)], str(name))
+    axes.set_ylim(bottom=0)
+    by_layer(axes, change["layer"], "change of the map (1 − ρ)")
+    finish(figure, axes, title)
+    return figure

@@ -1,4 +1,4 @@
-"""The metric of how weights, norms and mixing depend on frequency (Kobayashi et al. 2020, §4.3; 2021, §5).
+"""Do weights, norms and mixing depend on frequency? (Kobayashi et al. 2020, §4.3; 2021, §5)
 
 Ranks are known only after the whole corpus, so the measures of single tokens are kept. To bound the memory, these are
 the tokens of a sample of sentences once the corpus has more than a million tokens. A sentence is in the sample if the
@@ -9,21 +9,67 @@ counted on all tokens.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import torch
 from jaxtyping import Float, Int
+from matplotlib.figure import Figure
 from torch import Tensor
 
+from ...corpora_loaders import read_frequencies
+from ...corpora_loaders.errors import CorpusError
 from ...extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
+from ...reports.columns import Schema, TableColumn
+from ...reports.drawing import BLUE, ORANGE, TEXT, finish, log_scale, panels, styled
+from ...reports.format import rows_of
+from ...reports.table import ShownTable
+from ..contract import Request
+from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, ExactSumError
 from ..counting.metric import Metric
 from ..counting.resampling import sentence_keys
 from ..shared.correlation import correlation
+from .paper import Published
+from .rows import NormCounts, NormQuestion, NormResults, Planned
+
+FREQUENCY = Schema(
+    "norms_frequency",
+    "One row per measure and selection of tokens.",
+    (
+        TableColumn("measure", "text", "what is correlated with the frequency rank"),
+        TableColumn("tokens", "text", "`all`, or `words` without special tokens"),
+        TableColumn(
+            "rho",
+            "number, −1 to 1",
+            "Spearman's ρ; rank 1 is the most frequent token. Empty for fewer than five tokens",
+        ),
+        TableColumn("count", "count", "tokens"),
+        TableColumn("published", "number, −1 to 1", "the ρ of the paper, if it has one for this model"),
+    ),
+)
+
+POINTS = Schema(
+    "norms_frequency_points",
+    "One row per token of a few sentences: what the scatter plots of frequency show.",
+    (
+        TableColumn("rank", "number from 1", "the frequency rank"),
+        TableColumn("special", "`True` or `False`", "whether the token is [CLS] or [SEP]"),
+        TableColumn("value_norm", "number", "its ‖f(x)‖, as the mean over layers and heads"),
+        TableColumn(
+            "weight norm", "number", "the weight and ‖αf(x)‖ that it receives, as means over layers, heads, queries"
+        ),
+        TableColumn(
+            " ".join(MIXING_VARIANTS),
+            "share",
+            "its mixing ratios, as means over layers; the names are those of `norms_mixing.csv`",
+        ),
+    ),
+)
 
 MOST_TOKENS = 1_000_000
 """The largest number of tokens whose measures are kept."""
@@ -37,6 +83,64 @@ _HASH_BITS = 63
 
 MEASURES = ("value_norm", "weight", "norm", *MIXING_VARIANTS)
 _SPECIAL = [TOKEN_CLASSES.index(name) for name in ("[CLS]", "[SEP]")]
+
+_AGAINST_RANK = (
+    ("value_norm", "norm of f(x)", 1),
+    ("weight", "attention weight received (%)", 100),
+    ("attnresln-n", "mixing ratio, attnresln-n (%)", 100),
+)
+
+
+class FrequencyTables(NamedTuple):
+    """The results of `FrequencyCorrelation`."""
+
+    correlations: pd.DataFrame  # one row per measure and choice of tokens, with rho
+    points: pd.DataFrame  # the tokens of a few sentences, with their ranks
+
+
+class Frequency(NormQuestion):
+    """Do weights, norms and mixing depend on the frequency of a token?"""
+
+    name = "frequency"
+    tables = (FREQUENCY, POINTS)
+    long = (POINTS.name,)
+    template = Path(__file__).with_name("frequency.html.j2")
+
+    def requests(self, planning: Planned) -> Iterable[Request]:
+        """Keep the measures of single tokens."""
+        vocabulary = planning.setting.encoder.tokenizer.get_vocab()
+        ranks, note = _ranks(planning.chosen.frequencies, vocabulary)
+        planning.notes.append(note)
+        ranking = (("vocabulary", 1 + max(vocabulary.values())), ("ranks", ranks))
+        return (planning.request("frequency", CountWith(FrequencyCorrelation, ranking)),)
+
+    def find(self, counts: NormCounts, looked: Any, earlier: Mapping[str, Any]) -> FrequencyTables | None:
+        """Return the correlations, and note of how many inputs they are."""
+        for metric in counts.counted(self.name, FrequencyCorrelation):
+            sampled, total = metric.sampled()
+            if sampled < total:
+                counts.notes.append(
+                    f"The correlations with frequency are those of {sampled:,} of {total:,} inputs, which were sampled "
+                    "by a hash of their ids. Ranks that are counted on this corpus are counted on all of it."
+                )
+            return FrequencyTables(with_published(metric.compute(), counts.published), metric.points())
+        return None
+
+    def frames(self, answer: FrequencyTables, results: NormResults) -> Mapping[str, pd.DataFrame]:
+        """Return both tables."""
+        return {FREQUENCY.name: answer.correlations, POINTS.name: answer.points}
+
+    def show(self, answer: FrequencyTables, results: NormResults) -> Sequence[ShownTable]:
+        """Return the correlations."""
+        return (_frequency(answer.correlations),)
+
+    def draw(self, answer: FrequencyTables, results: NormResults, title: str) -> Mapping[str, Figure]:
+        """Draw the measures of a few tokens against their ranks."""
+        return {"norms_frequency": frequency_figure(answer.points, title=title)}
+
+    def values(self, answer: FrequencyTables, results: NormResults) -> Mapping[str, Any]:
+        """Return the number of tokens that are drawn."""
+        return {"points": len(answer.points)}
 
 
 class FrequencyCorrelation(ExactMetric):
@@ -223,3 +327,65 @@ def frequency_ranks(counts: Mapping[int, int]) -> dict[int, int]:
     for rank, count in enumerate(sorted(counts.values(), reverse=True), start=1):
         best_rank.setdefault(count, rank)
     return {int(token): best_rank[count] for token, count in counts.items()}
+
+
+def with_published(frequency: pd.DataFrame, published: Published | None) -> pd.DataFrame:
+    """Return the correlations with a column ``published`` if the paper has numbers of this model."""
+    if published is None:
+        return frequency
+    rhos: dict[tuple[str, str], float] = {}  # by measure and choice of tokens
+    for measure, (rho_of_all, rho_of_words) in published.frequency.items():
+        rhos |= {(measure, "all"): rho_of_all, (measure, "words"): rho_of_words}
+    choices = zip(frequency["measure"], frequency["tokens"], strict=True)
+    return frequency.assign(published=[rhos.get(choice, float("nan")) for choice in choices])
+
+
+def _ranks(file: Path | None, vocabulary: Mapping[str, int]) -> tuple[Mapping[int, int] | None, str]:
+    """Return the frequency ranks by vocabulary id, None if the corpus is to be counted, and a note on their source."""
+    if file is None:
+        return None, "Frequency ranks are counted on this corpus."
+    counts = read_frequencies(file)
+    by_id = {vocabulary[form]: count for form, count in counts.items() if form in vocabulary}
+    if not by_id:
+        raise CorpusError("none of its forms is a piece of this model's vocabulary", file=file)
+    return frequency_ranks(by_id), (
+        f"Frequency ranks are those of {file}; {len(by_id):,} of its {len(counts):,} forms are "
+        "pieces of this model's vocabulary."
+    )
+
+
+def _frequency(frequency: pd.DataFrame) -> ShownTable:
+    """Return the ρ of all tokens and that of words for each measure."""
+    rows: dict[str, dict[str, Any]] = {}
+    for row in rows_of(frequency):
+        values = {f"{column}_{row['tokens']}": row[column] for column in ("rho", "published") if column in row}
+        rows.setdefault(row["measure"], {"measure": row["measure"]}).update(values)
+    headings = {
+        "rho_all": "ρ, all tokens",
+        "rho_words": "ρ, words only",
+        "published_all": "published, all",
+        "published_words": "published, words",
+    }
+    columns = [
+        TableColumn("measure", "text", "", "measure"),
+        *(TableColumn(name, "number", "", heading, digits=2) for name, heading in headings.items()),
+    ]
+    return ShownTable("norms_frequency", "Spearman’s ρ with the rank by frequency", columns, list(rows.values()))
+
+
+@styled
+def frequency_figure(points: pd.DataFrame, *, title: str = "") -> Figure:
+    """Draw the frequency rank of tokens against ‖f(x)‖, the weight that they receive, and their mixing ratio."""
+    figure, grid = panels(TEXT, 2.5, columns=3)
+    for axes, (column, label, factor) in zip(grid.flat, _AGAINST_RANK, strict=True):
+        for is_special, name, color, marker in ((False, "words", BLUE, "o"), (True, "[CLS], [SEP]", ORANGE, "s")):
+            tokens = points[points["special"] == is_special]
+            values = tokens[column] * factor
+            axes.scatter(tokens["rank"], values, s=5, color=color, marker=marker, alpha=0.5, linewidths=0)
+            axes.scatter([], [], s=12, color=color, marker=marker, label=name)  # a larger dot for the legend
+        log_scale(axes, "x")
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("frequency rank")
+        axes.set_ylabel(label)
+    finish(figure, grid[0, 0], title)
+    return figure

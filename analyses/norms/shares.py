@@ -1,4 +1,4 @@
-"""The metric of where attention goes by weight and by norm (Kobayashi et al. 2020, §4.2).
+"""Where does attention go, by weight and by norm? (Kobayashi et al. 2020, §4.2)
 
 An attention weight says how much of a vector is moved, not how large the vector is. The effect on the output is their
 product, ‖αf(x)‖. The authors add these norms up over a class of tokens, and in such sums rows with long vectors
@@ -9,15 +9,130 @@ share. Where the share is far below the weight, attention to a class is a no-op.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
 from jaxtyping import Int
+from matplotlib.figure import Figure
 from torch import Tensor
 from torch.nn import functional
 
 from ...extractors import TOKEN_CLASSES, NormBatch
+from ...reports.columns import Explored, Schema, TableColumn
+from ...reports.drawing import CLASSES, TEXT, by_layer, finish, layer_line, panels, styled
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Fact, Measure
+from ...reports.finding import Finding
+from ...reports.format import head_name, rows_of
+from ...reports.table import ShownTable
+from ...reports.tables import records
+from ..contract import Request
+from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, added, floating
+from ..shared.explored import address, head_measures, share
+from .rows import NormCounts, NormQuestion, NormResults, OfLayers, Planned, layers_table
+
+SHARES = Schema(
+    "norms_shares",
+    "One row per head and class of tokens.",
+    (
+        TableColumn("layer head", "number from 1", "the attention head"),
+        TableColumn("class", "text", "the class of the attended tokens", "tokens"),
+        TableColumn(
+            "weight",
+            "share",
+            "the share of attention to the class",
+            "attention weight α",
+            explored=Explored("Where attention goes by weight", "to {class}"),
+        ),
+        TableColumn(
+            "value_norm", "number", "the mean of ‖f(x)‖ over the tokens of the class", "norm of f(x)", digits=2
+        ),
+        TableColumn(
+            "norm",
+            "number",
+            "the mean over queries of the sum of ‖αf(x)‖ over the tokens of the class",
+            "‖αf(x)‖, sum per query",
+        ),
+        TableColumn(
+            "norm_share",
+            "share",
+            "the share of what a head moves to the class, by norms whose rows are divided by their sums",
+            "share of ‖αf(x)‖",
+            explored=Explored("Where attention goes by norm", "to {class}"),
+        ),
+        TableColumn("sentences", "count", "sentences that have a token of the class"),
+    ),
+)
+
+_SHARES = (
+    ("weight", "attention weight α (%)", 100),
+    ("value_norm", "norm of f(x)", 1),
+    ("norm_share", "share of norms ‖αf(x)‖ (%)", 100),
+)
+
+
+class Shares(NormQuestion):
+    """Where does attention go, by weight and by norm?"""
+
+    name = "shares"
+    tables = (SHARES,)
+    template = Path(__file__).with_name("shares.html.j2")
+
+    def requests(self, planning: Planned) -> Iterable[Request]:
+        """Count the shares of all heads."""
+        return (planning.request("shares", CountWith(NormShares, planning.shape)),)
+
+    def find(self, counts: NormCounts, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+        """Return the shares of all heads and classes of tokens."""
+        (metric,) = counts.counted(self.name, NormShares)
+        return metric.compute()
+
+    def frames(self, answer: pd.DataFrame, results: NormResults) -> Mapping[str, pd.DataFrame]:
+        """Return the table."""
+        return {SHARES.name: answer}
+
+    def summary(self, answer: pd.DataFrame, results: NormResults) -> Mapping[str, Any]:
+        """Return the means over the heads of each layer."""
+        columns = [*NormShares.MEASURES, "sentences"]
+        means = answer.groupby(["layer", "class"], sort=False, as_index=False)[columns].mean()
+        return {SHARES.name: records(means)}
+
+    def show(self, answer: pd.DataFrame, results: NormResults) -> Sequence[ShownTable]:
+        """Return the classes of tokens, and the layers."""
+        classes = ShownTable("norms_classes", "Where attention goes (%)", SHARES.columns, class_rows(answer))
+        return classes, layers_table(results)
+
+    def by_layer(self, answer: pd.DataFrame) -> OfLayers:
+        """Return the shares of special tokens by weight and by norm."""
+        means = answer.groupby(["layer", "class"], as_index=False)[["weight", "norm_share"]].mean()
+        rows: dict[int, dict[str, Any]] = {}
+        for row in rows_of(means):
+            values = {f"{column}:{row['class']}": row[column] for column in ("weight", "norm_share")}
+            rows.setdefault(row["layer"], {}).update(values)
+        columns = []
+        for name in ("[CLS]", "[SEP]"):
+            if name in set(answer["class"]):
+                columns.append(TableColumn(f"weight:{name}", "share", "", f"α {name}"))
+                columns.append(TableColumn(f"norm_share:{name}", "share", "", f"‖αf‖ {name}"))
+        return OfLayers(columns, rows, "α and ‖αf‖ are shares of attention weights and of norms (%).")
+
+    def draw(self, answer: pd.DataFrame, results: NormResults, title: str) -> Mapping[str, Figure]:
+        """Draw weights, norms and shares by layer."""
+        return {"norms_shares": shares_figure(answer, title=title)}
+
+    def values(self, answer: pd.DataFrame, results: NormResults) -> Mapping[str, Any]:
+        """Return the notes, and whether the table by layer has changes by the feed-forward block."""
+        changed = results.answers.get("feed_forward")
+        return {"notes": results.notes, "has_changes": changed is not None and bool(changed.change["sentences"].any())}
+
+    def explore(self, answer: pd.DataFrame, counts: NormCounts, results: NormResults, kind: str) -> Contribution:
+        """Add the shares of all heads, and the class of tokens for which weight and norm differ most."""
+        return explored_shares(answer)
 
 
 class NormShares(ExactMetric):
@@ -80,3 +195,59 @@ class NormShares(ExactMetric):
                 row |= {"value_norm": value_norm / count, "norm": norm / total, "norm_share": norm_share / total}
                 rows.append({**row, "sentences": count})
         return pd.DataFrame(rows)
+
+
+def class_rows(shares: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the means over layers and heads, one row per class."""
+    means = shares.groupby("class", sort=False)[["weight", "value_norm", "norm", "norm_share"]].mean()
+    return [{"class": name, **means.loc[name].to_dict()} for name in means.index]
+
+
+def explored_shares(shares: pd.DataFrame) -> Contribution:
+    """Return the shares of all heads by weight and by norm, and the class of tokens for which both differ most."""
+    measures: list[Measure] = []
+    for name, shares_of_class in shares.groupby("class", sort=False):
+        measures += head_measures(SHARES, shares_of_class, partial(_id, name=str(name)), {"class": str(name)})
+    facts = {}
+    for _, shares_of_head in shares.groupby(["layer", "head"], sort=False):
+        row = max(rows_of(shares_of_head), key=_difference)
+        text = f"to {row['class']}: {share(row['weight'])} by weight, {share(row['norm_share'])} by norm"
+        facts[head_name(row["layer"], row["head"])] = (Fact("weight and norm", text, _id("norm_share", row["class"])),)
+    return Contribution(tuple(measures), _findings(shares), facts=facts)
+
+
+def _id(column: str, name: str) -> str:
+    """Return the id of a measure of the explorer, which is about a class of tokens."""
+    return f"norms/{column}/{name}"
+
+
+def _difference(row: dict[str, Any]) -> float:
+    """Return how far the shares of a class by weight and by norm differ."""
+    return float(abs(row["weight"] - row["norm_share"]))
+
+
+def _findings(shares: pd.DataFrame) -> tuple[Finding, ...]:
+    """Return the class of tokens for which weight and norm differ most."""
+    rows = class_rows(shares)
+    if not rows:
+        return ()
+    row = max(rows, key=_difference)
+    less = "less" if row["norm_share"] < row["weight"] else "more"
+    text = (
+        f"Attention to {row['class']} moves {less} than its weights suggest: it has {share(row['weight'])} of the "
+        f"weights and {share(row['norm_share'])} of what is moved by norm, on average over all heads."
+    )
+    return (Finding(text, address(measure=_id("norm_share", row["class"]))),)
+
+
+@styled
+def shares_figure(shares: pd.DataFrame, *, title: str = "") -> Figure:
+    """Draw the weight, the norm of f(x) and the share of norms by class and layer, as means over heads."""
+    figure, grid = panels(TEXT, 2.5, columns=3)
+    for axes, (column, label, factor) in zip(grid.flat, _SHARES, strict=True):
+        for name, group in shares.groupby("class", sort=False):
+            layer_line(axes, group.groupby("layer")[column].mean() * factor, *CLASSES[str(name)], str(name))
+        axes.set_ylim(bottom=0)
+        by_layer(axes, shares["layer"], label)
+    finish(figure, grid[0, 0], title)
+    return figure

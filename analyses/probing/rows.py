@@ -23,10 +23,10 @@ from ..contract import Counted, OptionSet
 from ..counting.best_head import rate, rates
 from ..counting.metric import Metric
 from ..counting.resampling import effective_number, poisson_weights
-from ..questions import AnswerAttributes, Question
+from ..questions import Question
 from ..shared.merged_facts import merges_by
 from ..shared.options import CountOptions
-from ..shared.previews import Previewed
+from ..shared.previews import Answers
 
 # ruff: noqa: RUF009  (merges_by is dataclasses.field with a rule)
 
@@ -302,7 +302,7 @@ ProbeQuestion = Question[None, Any, Tested, Any]
 
 
 @dataclass(frozen=True, repr=False)
-class ProbeResults(AnswerAttributes, Previewed):
+class ProbeResults(Answers):
     """The results of probing. Layers and heads are 1-based, scores are shares of words.
 
     Attributes:

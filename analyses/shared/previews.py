@@ -66,3 +66,20 @@ class Previewed:
 
     def _repr_html_(self) -> str:
         return results_html(self)
+
+
+class Answers(Previewed):
+    """The base class of results of an analysis of questions: the answers are attributes by the names of the questions.
+
+    Attributes:
+        answers: the answers of all questions that the run has asked, by name.
+    """
+
+    answers: Mapping[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the answer of a question that the run has asked."""
+        answers = self.__dict__.get("answers", {})
+        if name not in answers:
+            raise AttributeError(f"the results have no {name!r}; the run has asked {', '.join(answers)}")
+        return answers[name]

@@ -1,34 +1,17 @@
-"""The figures of the analysis of surface patterns: where heads attend, how broadly, and how much of it matters."""
+"""Figures with a dot for each head by layer: where heads attend, and how broadly."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
-from ...reports.drawing import (
-    BLACK,
-    BLUE,
-    CLASSES,
-    COLUMN,
-    ORANGE,
-    PAGE,
-    TEXT,
-    by_layer,
-    finish,
-    layer_line,
-    number_ticks,
-    panels,
-    styled,
-)
-from ...reports.shapes import heatmap
+from ...reports.drawing import BLACK, BLUE, COLUMN, ORANGE, PAGE, TEXT, by_layer, finish, panels, styled
 from ..shared.explored import address, names_of
-from .shown_tables import SurfaceResults, class_names, has
+from .rows import has
 from .statistics import LEARNED_SINK
 
 _WIDTHS = {1: COLUMN, 2: TEXT}
@@ -43,21 +26,6 @@ _PANELS = (
     ("punctuation", "to punctuation (%)"),
     (LEARNED_SINK, "to the learned sink (%)"),
 )
-
-
-def surface_figures(results: SurfaceResults, title: str) -> dict[str, Figure]:
-    """Draw all figures, by the names of their files. Those that the template does not place follow at its end."""
-    heads, layers, offsets, _ = results.tables
-    figures = {
-        "surface_statistics": statistics_figure(heads, results.specials, title=title),
-        "surface_offsets": offsets_figure(offsets, title=title),
-        "surface_entropy": entropy_figure(heads, layers, results.specials, title=title),
-    }
-    if results.specials:
-        figures["surface_special"] = special_figure(heads, results.specials, title=title)
-    if results.gradients is not None:
-        figures["surface_gradients"] = gradients_figure(results.gradients, results.specials, title=title)
-    return figures
 
 
 @styled
@@ -111,47 +79,6 @@ def entropy_figure(
         axes.axhline(uniform, color=ORANGE, lw=1, ls="--", label="uniform attention", zorder=1)
         axes.set_ylim(0, uniform * 1.06)
     finish(figure, grid[0, 0], title)
-    return figure
-
-
-@styled
-def gradients_figure(gradients: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
-    """Draw how much the loss depends on attention, and beside it where attention goes, by layer (mean over heads)."""
-    names = class_names(specials)
-    figure, ((left, right),) = panels(TEXT, 2.6, columns=2)
-    for name, group in gradients.groupby("class", sort=False):
-        means = group.groupby("layer")[["gradient", "attention"]].mean()
-        for axes, values in ((left, means["gradient"]), (right, means["attention"] * 100)):
-            layer_line(axes, values, *CLASSES[str(name)], names.get(str(name), str(name)))
-    left.set_yscale("log")
-    left.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    right.set_ylim(bottom=0)
-    by_layer(left, gradients["layer"], "mean |∂L/∂α|, per weight")
-    by_layer(right, gradients["layer"], "share of attention (%)")
-    finish(figure, left, title)
-    return figure
-
-
-@styled
-def offsets_figure(offsets: pd.DataFrame, *, title: str = "") -> Figure:
-    """Draw attention by offset, with a row per layer: the mean over heads, and the head with the most attention."""
-    n_layers = int(offsets["layer"].max())
-    figure, (grid,) = panels(TEXT, 1.6 + 0.15 * min(n_layers, 24), columns=2, sharey=True)
-    by_head = offsets.pivot_table(index=["layer", "head"], columns="offset", values="attention") * 100
-    tables = {"mean over heads": by_head.groupby("layer").mean(), "head with most": by_head.groupby("layer").max()}
-    for axes, (name, table) in zip(grid, tables.items(), strict=True):
-        cells = heatmap(axes, table, 0, float(np.nanmax(table.to_numpy())))
-        n_offsets = table.shape[1]
-        ticks = range(0, n_offsets, max(1, n_offsets // 11))
-        # With a sign, except for 0.
-        labels = [f"{int(table.columns[index]):+d}".replace("-", "−").replace("+0", "0") for index in ticks]
-        axes.set_xticks(ticks, labels)
-        number_ticks(axes.yaxis, n_layers)
-        axes.set_title(name, loc="left")
-        axes.set_xlabel("offset (+1: the next token)")
-        figure.colorbar(cells, ax=axes, label="attention (%)", location="bottom", aspect=30)
-    grid[0].set_ylabel("layer")
-    finish(figure, grid[0], " · ".join(filter(None, [title, "attention by offset"])))
     return figure
 
 

@@ -1,13 +1,34 @@
-"""Labels of heads, which say in a word what a head attends to (Clark et al. 2019, §6 and the published code)."""
+"""What are heads for? A label says in a word what a head attends to (Clark et al. 2019, §6 and the published code)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-LABELS = ("other", "next", "previous", "self", "broad", "first-special", "last-special", "punctuation")
-"""The labels. If several apply to a head, the last of them wins, as in the published code."""
+from ...reports.columns import TableColumn
+from ...reports.explorer.contribution import Contribution
+from ...reports.finding import Finding
+from ...reports.format import named_head, percent
+from ...reports.table import ShownTable
+from ..contract import OptionSet
+from ..shared.explored import address, names_of, share
+from .options import ReadingOptions
+from .rows import (
+    CLASSES,
+    LABELS,
+    Statistics,
+    SurfaceQuestion,
+    SurfaceResults,
+    by_share,
+    label_rows,
+    largest,
+    measure_id,
+    target_names,
+)
 
 _STATISTIC = {
     "next": "next",
@@ -36,27 +57,93 @@ class Thresholds:
             return self.position
         return self.broad if label == "broad" else self.target
 
+    @classmethod
+    def chosen(cls, options: OptionSet) -> Thresholds:
+        """Return the thresholds of a run."""
+        limits = options[ReadingOptions]
+        return cls(limits.position_threshold, limits.target_threshold, limits.broad_threshold)
 
-def label_heads(
-    heads: pd.DataFrame, thresholds: Thresholds | None = None, relations: pd.DataFrame | None = None
-) -> pd.DataFrame:
+
+class Labels(SurfaceQuestion):
+    """What is each head for?"""
+
+    name = "labels"
+    added = (
+        TableColumn(
+            "label",
+            "text",
+            "what the head does: `next`, `previous`, `self`, `broad`, `first-special`, `last-special`, `punctuation`, "
+            "or `other`",
+        ),
+        TableColumn("labels", "text", "all labels that apply, separated by spaces"),
+    )
+    template = Path(__file__).with_name("labels.html.j2")
+
+    def find(self, counts: Statistics, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+        """Return the labels of all heads."""
+        labeled = label_heads(counts.tables.heads, Thresholds.chosen(counts.options))
+        return labeled[["layer", "head", "label", "labels"]]
+
+    def columns(self, answer: pd.DataFrame) -> pd.DataFrame:
+        """Return the labels by layer and head."""
+        return answer.set_index(["layer", "head"])
+
+    def show(self, answer: pd.DataFrame, results: SurfaceResults) -> Sequence[ShownTable]:
+        """Return the heads that have each label."""
+        columns = [
+            TableColumn("label", "text", "", "label"),
+            TableColumn("heads", "count", "", "heads", cell=lambda row: str(len(row["heads"]))),
+            TableColumn("heads", "text", "", "which heads", cell=lambda row: " ".join(row["heads"]) or "–", wraps=True),
+        ]
+        rows = label_rows(results.tables.heads, results.specials)
+        return (ShownTable("surface_labels", "What heads are for", columns, rows),)
+
+    def explore(self, answer: pd.DataFrame, counts: Statistics, results: SurfaceResults, kind: str) -> Contribution:
+        """Add what each head does in a phrase, and how many heads attend to neighbors."""
+        heads = results.tables.heads.sort_values(["layer", "head"])
+        phrases = _phrases(heads, target_names(results.specials))
+        return Contribution(findings=tuple(_findings(heads, kind)), phrases=phrases)
+
+
+def label_heads(heads: pd.DataFrame, thresholds: Thresholds | None = None) -> pd.DataFrame:
     """Add the columns ``label`` and ``labels`` (all labels that apply, separated by spaces)."""
     thresholds = thresholds or Thresholds()
     has_label = {label: heads[statistic] > thresholds.of(label) for label, statistic in _STATISTIC.items()}
     labels_of_heads = [[label for label in LABELS[1:] if has_label[label].iloc[row]] for row in range(len(heads))]
-    labeled = heads.assign(
+    return heads.assign(
         label=[labels[-1] if labels else "other" for labels in labels_of_heads],  # the last one wins, see `LABELS`
         labels=[" ".join(labels) for labels in labels_of_heads],
     )
-    return labeled if relations is None else labeled.merge(relations, on=["layer", "head"], how="left")
 
 
-def best_relations(best: pd.DataFrame, min_count: int = 50) -> pd.DataFrame:
-    """Return, for every head that is the best of any relation, the relation in which it gains most."""
-    # A relation counts only if it has at least `min_count` words, and if the interval of its gain over the best fixed
-    # offset lies above 0. Without intervals the gain itself must be above 0.
-    certain = best["gain_low"].fillna(best["gain"]) > 0
-    by_gain = best[certain & (best["total"] >= min_count)].sort_values("gain", ascending=False)
-    largest = by_gain.drop_duplicates(["layer", "head"]).sort_values(["layer", "head"])
-    columns = ["layer", "head", "relation", "direction", "accuracy", "gain"]
-    return largest[columns].rename(columns={"accuracy": "relation_accuracy", "gain": "relation_gain"})
+def _phrases(heads: pd.DataFrame, names: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return a phrase for each head: the share that gave it its label, or else where most of its attention goes."""
+    columns = {"next": "next", "previous": "previous", "self": "self", "punctuation": "punctuation"}
+    columns |= {"first-special": "first_special", "last-special": "last_special"}
+    phrases: dict[str, tuple[str, ...]] = {}
+    for name, row in zip(names_of(heads), heads.to_dict("records"), strict=True):
+        label = str(row["label"])
+        if label in columns:
+            column = columns[label]
+            phrases[name] = (f"directs {share(float(row[column]))} of its attention to {names[column]}",)
+        elif label == "broad":
+            entropy = percent(float(row["entropy_relative"]))
+            phrases[name] = (f"attends broadly, with {entropy} % of the entropy of uniform attention",)
+        else:
+            targets = [f"{names[target]} ({share(float(row[target]))})" for target in by_share(row, CLASSES)[:2]]
+            phrases[name] = (f"divides its attention, most of which goes to {' and '.join(targets)}",)
+    return phrases
+
+
+def _findings(heads: pd.DataFrame, kind: str) -> Iterator[Finding]:
+    """Yield how many heads attend to neighbors, and the one that does most."""
+    counts = {label: int((heads["label"] == label).sum()) for label in ("previous", "next")}
+    if sum(counts.values()):
+        label = max(counts, key=counts.__getitem__)
+        top = largest(heads, label)
+        text = (
+            f"Of {len(heads)} heads, {counts['previous']} attend{'s' if counts['previous'] == 1 else ''} mostly to the "
+            f"previous token and {counts['next']} to the next one; head {named_head(top)} directs "
+            f"{percent(float(top[label]))} % of its attention to the {label} token."
+        )
+        yield Finding(text, address(head=named_head(top), measure=measure_id(label, kind), kind=kind))

@@ -17,10 +17,8 @@ from torch import Tensor
 
 from ...extractors import MapBatch
 from ..counting.exact_sums import ExactMetric, added, floating
-from .distributions import check_rows, check_shape, entropy_of
-from .replicates import replicate_sums
+from .batches import TO_CLASSES, check_rows, check_shape, class_members, entropy_of, replicate_sums
 from .tables import SurfaceTables, by_layer
-from .token_classes import TO_CLASSES, class_members
 
 SMOOTHING = 1e-4
 """The share of uniform attention that the published code mixes into each row before it takes the entropy."""

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from ...analyses.ablation.report import AblationResults
+    from ...analyses.ablation.rows import AblationResults
     from ...analyses.alignment.rows import AlignmentResults
-    from ...analyses.clusters.report import ClusterResults
+    from ...analyses.clusters.rows import ClusterResults
     from ...analyses.comparison.results import Comparison
     from ...analyses.coreference.rows import CoreferenceResults
     from ...analyses.dependency.rows import DependencyResults
-    from ...analyses.norms.shown_tables import NormResults
-    from ...analyses.surface.shown_tables import SurfaceResults
+    from ...analyses.norms.rows import NormResults
+    from ...analyses.surface.rows import SurfaceResults
 
 AnyRun = TypeVar("AnyRun", bound="Run")
 

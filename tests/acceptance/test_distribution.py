@@ -104,7 +104,7 @@ def test_wheel_holds_the_packages_and_nothing_else(wheel):
         assert not any(stat.S_ISLNK(entry.external_attr >> 16) for entry in packed.infolist())
         names = {name for name in packed.namelist() if not name.split("/")[0].endswith(".dist-info")}
     assert names == package_files()
-    assert {"attentionology/analyses/norms/section.html.j2", "attentionology/py.typed"} <= names
+    assert {"attentionology/analyses/norms/shares.html.j2", "attentionology/py.typed"} <= names
     assert any(name.endswith("sample/en_sample.conllu") for name in names)
     assert {"attentionology/reports/page/explorer.js", "attentionology/reports/page/page.css"} <= names
 

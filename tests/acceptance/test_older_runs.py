@@ -126,7 +126,8 @@ def test_an_analysis_says_how_its_older_facts_are_read(monkeypatch):
 
         def read_older(self, facts: Any, looked: Any) -> tuple[Any, Any]:
             facts = {"unit": facts["inputs"], **facts}
-            return {name: value for name, value in facts.items() if name not in ("inputs", "dropped")}, looked
+            kept = {name: value for name, value in facts.items() if name not in ("inputs", "dropped")}
+            return super().read_older(kept, looked)
 
     states = read_states(OLDER / "a")
     older = [

@@ -33,7 +33,7 @@ from attentionology.analyses.explanation.contract.summary import Bootstrap
 from attentionology.analyses.probing.rows import Attempt, TestedSentence
 from attentionology.analyses.shared.ensembles import scored_ensembles
 from attentionology.analyses.shared.failures import cluster_interval
-from attentionology.analyses.surface.replicates import replicate_sums
+from attentionology.analyses.surface.batches import replicate_sums
 from attentionology.analyses.survey.contrasts import Contrasts, Measurements
 from attentionology.analyses.survey.transfer import KeptCounts, kept_counts, transfers
 from tests.probing_results import attachment

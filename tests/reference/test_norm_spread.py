@@ -13,7 +13,7 @@ import torch
 from scipy.stats import spearmanr
 
 from attentionology.analyses.norms.block import PAIR_TYPES, FeedForwardBlock
-from attentionology.analyses.norms.weights_and_norms import WeightsAndNorms, spearman_of_counts
+from attentionology.analyses.norms.spread import WeightsAndNorms, spearman_of_counts
 from attentionology.analyses.shared.grid import OctaveGrid
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK

@@ -13,14 +13,14 @@ from attentionology import analyze
 from attentionology.analyses.shared.options import CountOptions, MapOptions
 from attentionology.analyses.surface.figures import statistics_figure
 from attentionology.analyses.surface.labels import Thresholds, label_heads
-from attentionology.analyses.surface.report import explored_surface
-from attentionology.analyses.surface.shown_tables import layers_table
+from attentionology.analyses.surface.shares import layers_table
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import MapBatch, extract
 from tests import tiny
 from tests.reference import naive_surface
+from tests.surface import explored_surface
 
 
 def hand_made(maps: list[np.ndarray], special: list[list[bool]], forms: list[tuple[str, ...]]) -> MapBatch:

@@ -12,9 +12,9 @@ from attentionology.analyses.comparison.differences import differences
 from attentionology.analyses.counting.comparable import Comparable, Measured
 from attentionology.analyses.counting.exact_sums import ExactSumError, floating
 from attentionology.analyses.counting.resampling import poisson_weights
-from attentionology.analyses.surface import replicates
-from attentionology.analyses.surface.analysis import comparable_statistics
-from attentionology.analyses.surface.replicates import replicate_sums
+from attentionology.analyses.surface import batches
+from attentionology.analyses.surface.batches import replicate_sums
+from attentionology.analyses.surface.shares import comparable_statistics
 from attentionology.analyses.surface.statistics import STATISTICS, SurfaceStatistics
 from attentionology.extractors import MapBatch
 from tests.reference import naive_surface
@@ -88,7 +88,7 @@ def test_products_are_exact_whatever_their_number(monkeypatch):
     units = (values * 2**32).round().long()
     weights = torch.from_numpy(poisson_weights(ids, 20, 0).astype(np.int64))
     assert torch.equal(expected, (weights[:, :, None, None] * units).sum(1))
-    monkeypatch.setattr(replicates, "_EXACT", 2**38)  # three inputs at once
+    monkeypatch.setattr(batches, "_EXACT", 2**38)  # three inputs at once
     assert torch.equal(replicate_sums(values, defined, ids, 20, 0)[0], expected)
     with pytest.raises(ExactSumError, match="too large"):
         replicate_sums(100 * values + 10, defined, ids, 20, 0)

@@ -14,18 +14,11 @@ from scipy.stats import spearmanr
 
 from attentionology import analyze
 from attentionology.analyses import AblationOptions
-from attentionology.analyses.ablation.columns import SCHEMAS
-from attentionology.analyses.ablation.counting import HeadEffects
+from attentionology.analyses.ablation.analysis import SCHEMAS
 from attentionology.analyses.ablation.effects import AblationMaker, EffectBatch, HeadMeans
-from attentionology.analyses.ablation.pruning import orders, steps
-from attentionology.analyses.ablation.report import (
-    conclusion,
-    heads_figure,
-    heads_table,
-    pruning_figure,
-    relations_table,
-)
-from attentionology.analyses.ablation.tables import joint_p
+from attentionology.analyses.ablation.heads import HeadEffects, heads_figure, heads_table
+from attentionology.analyses.ablation.pruning import orders, pruning_figure, steps
+from attentionology.analyses.ablation.relations import conclusion, joint_p, relations_table
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Sentence, Treebank, load_treebank
@@ -347,7 +340,7 @@ def test_some_heads_alone(encoder):
     assert (row["layer"], row["head"]) == (2, 3)
     by_hand = effects_by_hand(encoder, heads=[(1, 2)])[1, 2]
     assert row["l2"] == pytest.approx(np.mean([each[3] for each in by_hand]), abs=2e-6)
-    assert results["ablation"].pruning is None
+    assert "pruning" not in results["ablation"].answers
     assert "predictions were not measured: the tokenizer has no mask token" in results["ablation"].notes[-1]
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from attentionology.analyses.ablation.counting import HeadEffects
 from attentionology.analyses.ablation.effects import AblationMaker, HeadMeans
+from attentionology.analyses.ablation.heads import HeadEffects
 from attentionology.analyses.ablation.pruning import PruningMaker
 from attentionology.analyses.counting.exact_sums import added
 from attentionology.corpora_loaders import load_treebank

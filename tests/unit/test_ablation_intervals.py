@@ -12,10 +12,9 @@ import pytest
 import torch
 from scipy import stats
 
-from attentionology.analyses.ablation.columns import FEWEST_SENTENCES
-from attentionology.analyses.ablation.counting import HeadEffects
 from attentionology.analyses.ablation.effects import EffectBatch
-from attentionology.analyses.ablation.tables import ablation_tables
+from attentionology.analyses.ablation.heads import HeadEffects, head_tables
+from attentionology.analyses.ablation.rows import FEWEST_SENTENCES
 from attentionology.analyses.counting.stored_metrics import MetricStates, added_up
 from attentionology.corpora_loaders import Sentence
 
@@ -68,7 +67,7 @@ def test_one_sentence_has_no_interval() -> None:
     metric = counted([np.ones((3, 2, 1))], ((0, 0), (0, 1)))
     assert np.isnan([*metric.compute().low[0].ravel(), *metric.compute().high[0].ravel()]).all()
     assert np.isnan(metric.leads(0, 0)[1:]).all()
-    (row,) = ablation_tables([metric], None, min_count=1, seed=0).summary.to_dict("records")
+    (row,) = head_tables([metric]).largest.to_dict("records")
     assert np.isnan(row["lead"])
 
 
@@ -77,7 +76,7 @@ def test_the_rival_is_the_head_that_comes_closest() -> None:
     steady, noisy = np.random.default_rng(0).normal(1, np.array([[0.1], [5]]), (2, 40))
     totals = np.array([steady, steady - 0.1, noisy - noisy.mean() + steady.mean() - 0.4, steady - 0.7])
     metric = counted([totals[None, :, [k]] for k in range(40)], tuple((0, head) for head in range(4)))
-    (row,) = ablation_tables([metric], None, min_count=1, seed=0).summary.to_dict("records")
+    (row,) = head_tables([metric]).largest.to_dict("records")
     assert (row["layer"], row["head"], row["rival_layer"], row["rival_head"]) == (1, 1, 1, 3)
     assert [row["lead"], row["lead_low"], row["lead_high"]] == pytest.approx(
         by_hand(totals[0] - totals[2], np.ones(40))
@@ -104,7 +103,7 @@ def test_counts_of_earlier_versions_have_no_paired_intervals() -> None:
     for metric in (older.restore(HeadEffects), mixed, absorbed):
         lead, low, high = metric.leads(0, 0)
         assert np.isnan([low, high]).all()
-        (row,) = ablation_tables([metric], None, min_count=1, seed=0).summary.to_dict("records")
+        (row,) = head_tables([metric]).largest.to_dict("records")
         assert (row["head"], row["rival_layer"], row["rival_head"], row["lead"]) == (1, 2, 1, lead[2])
         assert np.isnan([row["lead_low"], row["lead_high"]]).all()
     for own, expected in zip(mixed.compute()[:3], whole.compute()[:3], strict=True):
@@ -171,7 +170,7 @@ def test_equal_heads_are_rarely_said_to_differ(n_heads: int, most: float) -> Non
     for _ in range(runs):
         values = [losses(rng, 3, n_heads)[:1, :, None] for _ in range(FEWEST_SENTENCES)]
         metric = counted(values, tuple((0, head) for head in range(n_heads)))
-        (row,) = ablation_tables([metric], None, min_count=1, seed=0).summary.to_dict("records")
+        (row,) = head_tables([metric]).largest.to_dict("records")
         said += row["lead_low"] > 0
     assert said / runs <= most
     assert said or n_heads > 2

@@ -18,17 +18,23 @@ from attentionology.analyses import (
     ReadingOptions,
     SurfaceOptions,
 )
-from attentionology.analyses.ablation import columns as ablation
-from attentionology.analyses.clusters import columns as clusters
+from attentionology.analyses.ablation import analysis as ablation
+from attentionology.analyses.ablation.analysis import Ablation
+from attentionology.analyses.clusters import analysis as clusters
+from attentionology.analyses.clusters.analysis import Clusters
 from attentionology.analyses.coreference import analysis as coreference
 from attentionology.analyses.coreference.analysis import Coreference
 from attentionology.analyses.coreference.contrasts import PAIRS, Contrasts
 from attentionology.analyses.dependency import analysis as dependency
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.explanation.contract.registry import registered_tests
-from attentionology.analyses.norms import columns as norms
+from attentionology.analyses.norms import analysis as norms
+from attentionology.analyses.norms.analysis import Norms
+from attentionology.analyses.option_groups import OptionGroup
+from attentionology.analyses.questions import AnalysisOfQuestions
 from attentionology.analyses.registry import find_analysis
-from attentionology.analyses.surface import columns as surface
+from attentionology.analyses.surface import analysis as surface
+from attentionology.analyses.surface.analysis import Surface
 from attentionology.corpora_loaders.coreference.benchmarks import COLUMNS as OF_GAP
 from attentionology.corpora_loaders.documents import Documents
 from attentionology.extractors import list_kinds
@@ -49,10 +55,33 @@ SCHEMAS: dict[str, Any] = {
     module.__name__.split(".")[-2]: module.SCHEMAS
     for module in (ablation, clusters, coreference, dependency, norms, surface)
 }
-LONG = ("rules", "spanning_trees", "failures", "control")
-"""Questions of dependencies that take longer to check."""
 WHOLE = 20
 """As many sentences as the checked corpora have. What reads the first sentences alone depends on their order."""
+QUESTIONS: dict[type[AnalysisOfQuestions[Any, Any, Any, Any, Any]], list[OptionGroup]] = {
+    Dependency: [
+        ControlOptions(control="random-init"),
+        FailureOptions(failures=("best",)),
+        EnsembleOptions(ensembles=2),
+        DependencyOptions(spanning_trees=True),
+    ],
+    Ablation: [AblationOptions(pruning_sentences=WHOLE)],
+    Clusters: [],
+    Coreference: [
+        ControlOptions(control="random-init"),
+        FailureOptions(failures=("best",)),
+        EnsembleOptions(ensembles=2),
+    ],
+    Norms: [NormsOptions(ff_sentences=WHOLE)],
+    Surface: [SurfaceOptions(gradients="hidden")],
+}
+"""The analyses of questions, with options with which each question is asked."""
+LONG = (
+    *("coreference-failures", "coreference-ensembles", "coreference-control"),
+    *("dependency-rules", "dependency-spanning_trees", "dependency-failures", "dependency-control"),
+    *("norms-spread", "norms-mixing", "norms-frequency", "norms-feed_forward", "norms-block", "norms-overwriting"),
+    *("ablation-relations", "ablation-pruning", "ablation-predictions"),
+)
+"""Questions that take longer to check."""
 
 OPTIONS: list[Any] = [
     ("dependency", []),
@@ -84,24 +113,17 @@ def test_analyses(name, options):
 
 
 @pytest.mark.parametrize(
-    ("analysis", "name"),
+    ("analysis", "question"),
     [
-        (Dependency, "best_heads"),
-        (Dependency, "ensembles"),
-        *((Coreference, name) for name in ("best_heads", "examples", "scored")),
-        *(pytest.param(Dependency, name, marks=pytest.mark.slow) for name in LONG),
-        *(pytest.param(Coreference, name, marks=pytest.mark.slow) for name in ("failures", "ensembles", "control")),
+        pytest.param(analysis, type(question), id=name, marks=[pytest.mark.slow] if name in LONG else [])
+        for analysis in QUESTIONS
+        for question in analysis.questions
+        if not isinstance(question, Contrasts)  # which has a test of its own
+        for name in [f"{analysis.name}-{question.name}"]
     ],
 )
-def test_questions(analysis, name):
-    options = [
-        ControlOptions(control="random-init"),
-        FailureOptions(failures=("best",)),
-        EnsembleOptions(ensembles=2),
-        DependencyOptions(spanning_trees=True),
-    ]
-    (question,) = [type(each) for each in analysis.questions if each.name == name]
-    check_question(question, analysis, [group for group in options if type(group) in analysis.options])
+def test_questions(analysis, question):
+    check_question(question, analysis, QUESTIONS[analysis])
 
 
 def test_the_question_of_groups_of_documents(monkeypatch):

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from attentionology.analyses.ablation import tables as ablation
-from attentionology.analyses.ablation.columns import FEWEST_SENTENCES
+from attentionology.analyses.ablation import relations as ablation
 from attentionology.analyses.ablation.options import AblationOptions
+from attentionology.analyses.ablation.rows import FEWEST_SENTENCES
 from attentionology.analyses.alignment import decisions
-from attentionology.analyses.clusters import distances, geography
+from attentionology.analyses.clusters import distances, layers
 from attentionology.analyses.clusters.options import ClustersOptions
 from attentionology.analyses.counting import exact_sums, outcomes, resampling
 from attentionology.analyses.explanation.attention import interventions, measures
@@ -118,7 +118,7 @@ PHRASES = [
     ("ablation", f"{gradient_maps.MASK_RATE:.0%} of the pieces of words are masked".replace("%", " %")),
     ("ablation", f"with `--ablate {AblationOptions().ablate}` (the default)"),
     ("surface", f"(`--n-clusters`, default {ClustersOptions().n_clusters};"),
-    ("surface", f"among {geography.PERMUTATIONS:,} random ones"),
+    ("surface", f"among {layers.PERMUTATIONS:,} random ones"),
 ]
 
 

@@ -34,7 +34,7 @@ from attentionology.analyses.norms.feed_forward import FeedForwardChange
 from attentionology.analyses.norms.frequency import MEASURES, FrequencyCorrelation
 from attentionology.analyses.norms.mixing import MixingRatios
 from attentionology.analyses.norms.shares import NormShares
-from attentionology.analyses.norms.weights_and_norms import WeightsAndNorms
+from attentionology.analyses.norms.spread import WeightsAndNorms
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.statistics import STATISTICS, SurfaceStatistics
 from attentionology.corpora_loaders import Sentence

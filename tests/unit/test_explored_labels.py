@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from attentionology.analyses.ablation.columns import ABLATION
-from attentionology.analyses.clusters.columns import HEAD_EMBEDDING
+from attentionology.analyses.ablation.heads import ABLATION
+from attentionology.analyses.clusters.clusters import HEAD_EMBEDDING
 from attentionology.analyses.coreference.best_heads import CELLS as MENTIONS
 from attentionology.analyses.dependency.best_heads import CELLS as WORDS
 from attentionology.analyses.dependency.best_heads import DIRECTIONS_IN_WORDS as ARROWS
 from attentionology.analyses.dependency.best_heads import GAINS
-from attentionology.analyses.norms.columns import SHARES
-from attentionology.analyses.surface.columns import GRADIENTS, SURFACE
+from attentionology.analyses.norms.shares import SHARES
+from attentionology.analyses.surface.gradients import GRADIENTS
+from attentionology.analyses.surface.shares import SURFACE
 from attentionology.reports.columns import Schema
 
 GOES = "Where attention goes"

@@ -91,7 +91,7 @@ def test_other_measures_are_those_of_the_tables(run, explorer):
     for name in ("entropy", "previous", "last_special"):
         assert list(measure(explorer, f"surface/{name}/weight").values) == heads[name].tolist()
     clusters = measure(explorer, "clusters/cluster/weight")
-    assert [value + 1 for value in clusters.values] == run["clusters"].geography.embedding["cluster"].tolist()
+    assert [value + 1 for value in clusters.values] == run["clusters"].clusters.embedding["cluster"].tolist()
     shares = run["norms"].shares
     assert (
         list(measure(explorer, "norms/norm_share/[SEP]").values)

@@ -17,14 +17,12 @@ from attentionology.analyses.coreference.figures import best_figure, distance_fi
 from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure
 from attentionology.analyses.coreference.rows import under
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
-from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
-from attentionology.analyses.surface.figures import (
-    entropy_figure,
-    gradients_figure,
-    offsets_figure,
-    special_figure,
-    statistics_figure,
-)
+from attentionology.analyses.norms.feed_forward import change_figure
+from attentionology.analyses.norms.mixing import mixing_figure
+from attentionology.analyses.norms.shares import shares_figure
+from attentionology.analyses.surface.figures import entropy_figure, special_figure, statistics_figure
+from attentionology.analyses.surface.gradients import gradients_figure
+from attentionology.analyses.surface.offsets import offsets_figure
 from attentionology.reports.drawing import GREY, panels
 from attentionology.reports.shapes import by_bins
 from tests.documents import counted_mentions
@@ -311,7 +309,7 @@ def test_mixing_ratios(norms):  # noqa: F811  # the fixture
 
 
 def test_change_of_the_map(norms):  # noqa: F811  # the fixture
-    change = distinct(norms.change)
+    change = distinct(norms.feed_forward.change)
     (axes,) = change_figure(change).axes
     for name, group in change.groupby("component"):
         assert_values(lines(axes)[str(name)], group.sort_values("layer")["change"])

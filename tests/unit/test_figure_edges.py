@@ -12,7 +12,8 @@ from attentionology.analyses.alignment.layers import error_figure
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.figures import heads_figure
 from attentionology.analyses.surface.analysis import Surface
-from attentionology.analyses.surface.figures import offsets_figure, special_figure, statistics_figure
+from attentionology.analyses.surface.figures import special_figure, statistics_figure
+from attentionology.analyses.surface.offsets import offsets_figure
 from attentionology.engine.results.part import Part
 from tests.maps import RELATIONS, counted_words
 from tests.unit.test_figure_data import SPECIALS, alignment  # noqa: F401  # a fixture

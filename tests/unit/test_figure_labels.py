@@ -7,18 +7,19 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from attentionology.analyses.ablation.report import heads_figure as ablation_heads_figure
-from attentionology.analyses.ablation.report import pruning_figure
-from attentionology.analyses.clusters.report import distances_figure
+from attentionology.analyses.ablation.heads import heads_figure as ablation_heads_figure
+from attentionology.analyses.ablation.pruning import pruning_figure
+from attentionology.analyses.clusters.distances import distances_figure
 from attentionology.analyses.coreference.figures import best_figure, distance_figure
 from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure
 from attentionology.analyses.coreference.rows import under
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
-from attentionology.analyses.norms.figures import mixing_figure, norm_figures
-from attentionology.analyses.surface.figures import surface_figures
+from attentionology.analyses.norms.mixing import mixing_figure
 from tests.documents import counted_mentions
 from tests.maps import counted_words
+from tests.norms import norm_figures
 from tests.shown_tables import distinct
+from tests.surface import surface_figures
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
 from tests.unit.test_shown_ablation import results as ablation_results
 from tests.unit.test_surface_reports import results as surface_results
@@ -66,7 +67,7 @@ def test_figures_of_the_surface() -> None:
         "surface_special": [(*LAYER, f"attention to {name} (%)") for name in ("<cls>", "[SEP]")],
         "surface_gradients": [(*LAYER, "mean |∂L/∂α|, per weight"), (*LAYER, "share of attention (%)")],
     }
-    matrix = distances_figure(clusters.distances.per_row, clusters.geography, clusters.heads)
+    matrix = distances_figure(clusters.distances.per_row, clusters.heads)
     assert labels(matrix) == [("distance (nats)",), ("Jensen-Shannon divergence (nats)",)]
     (image,) = matrix.axes[1].images
     assert image.colorbar

@@ -12,24 +12,25 @@ import pytest
 
 from attentionology.analyses.alignment.rows import LayerChoice
 from attentionology.analyses.alignment.series import Series
-from attentionology.analyses.clusters.report import explored_clusters
 from attentionology.analyses.comparison.differences import is_significant
 from attentionology.analyses.coreference.contrasts import PAIRS
 from attentionology.analyses.counting.held_out import gain_columns, side_of_baseline
 from attentionology.analyses.counting.resampling import FEWEST_UNITS
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.norms.report import explored_norms
+from attentionology.analyses.norms.shares import explored_shares
 from attentionology.analyses.shared.ensembles import finds_more
-from attentionology.analyses.surface.report import explored_surface, sinks
+from attentionology.analyses.surface.shares import sinks
 from attentionology.reports.explorer.contribution import Contribution
 from tests.alignment import explored_alignment
 from tests.alignment import made_results as made_alignment
+from tests.clusters import answered, explored_clusters
 from tests.coreference import explored_coreference, groups_of
 from tests.coreference import made_results as made_of_mentions
 from tests.dependency import explored_dependency, made_results
 from tests.documents import counted_mentions
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
 from tests.shown_tables import in_brackets, numbers, percent
+from tests.surface import changed_results, explored_surface
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
 from tests.unit.test_surface_reports import results as surface_results
 
@@ -47,7 +48,7 @@ def of_surface(found, **columns):
         heads.loc[: len(values) - 1, name] = values
     layers = surface.tables.layers.assign(sink=["last_special", *["first_special"] * 2], sink_share=[0.5, 0.2, 0.6])
     tables = surface.tables._replace(heads=heads, layers=layers)
-    return [finding.text for finding in explored_surface(replace(surface, tables=tables), "weight").findings]
+    return [finding.text for finding in explored_surface(changed_results(surface, tables=tables), "weight").findings]
 
 
 def test_the_sink_and_the_head_with_most_of_it(found):
@@ -92,8 +93,7 @@ def test_heads_of_neighbors_are_counted_by_their_labels(found):
 
 def of_clusters(found, p):
     _, clusters = found
-    neighbors = clusters.geography.neighbors.assign(p=p, found=0.5, shuffled=0.25)
-    changed = replace(clusters, geography=clusters.geography._replace(neighbors=neighbors))
+    changed = answered(clusters, layers=clusters.layers.assign(p=p, found=0.5, shuffled=0.25))
     return [finding.text for finding in explored_clusters(changed, "weight").findings]
 
 
@@ -109,7 +109,7 @@ def of_norms(norms, weight, norm_share):  # noqa: F811  # the fixture
     shares = norms.shares.assign(weight=0.2, norm_share=0.2)
     shares.loc[shares["class"] == "[SEP]", ["weight", "norm_share"]] = [weight, norm_share]
     shares.loc[shares["class"] == "[CLS]", ["weight", "norm_share"]] = [0.3, 0.25]
-    return [finding.text + finding.address for finding in explored_norms(replace(norms, shares=shares)).findings]
+    return [finding.text + finding.address for finding in explored_shares(shares).findings]
 
 
 def test_the_class_whose_weight_and_norm_differ_most(norms):  # noqa: F811  # the fixture

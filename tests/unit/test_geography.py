@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.manifold import MDS
 from sklearn.metrics import silhouette_score
 
-from attentionology.analyses.clusters.geography import geography
-from attentionology.analyses.clusters.report import explored_clusters
-from attentionology.analyses.surface.labels import best_relations, label_heads
+from attentionology.analyses.clusters.clusters import head_map
+from attentionology.analyses.surface.labels import label_heads
+from attentionology.analyses.surface.relations import best_relations
 from attentionology.analyses.surface.statistics import STATISTICS
+from tests.clusters import answered, explored_clusters, geography
 from tests.unit.test_surface_reports import results
 
 
@@ -137,7 +136,7 @@ def test_relations_of_heads():
     found = best_relations(best)
     assert found[["layer", "head", "relation"]].to_numpy().tolist() == [[3, 1, "obj"], [3, 9, "case"], [4, 1, "nmod"]]
     heads = pd.DataFrame({"layer": [1, 3], "head": [1, 9], **dict.fromkeys(STATISTICS, 0.1)})
-    labeled = label_heads(heads, relations=found)
+    labeled = label_heads(heads).merge(found, on=["layer", "head"], how="left")
     assert labeled["relation"].isna().tolist() == [True, False]
     assert labeled["relation_accuracy"].iloc[1] == 0.7
     assert labeled["label"].tolist() == ["other", "other"]
@@ -168,8 +167,8 @@ def test_the_card_of_a_head_says_whether_several_heads_are_equally_near():
     distances = clusters.distances.per_row.copy()
     distances.loc[:, :] = 0.5 * (1 - np.eye(len(distances)))
     distances.loc["1-1", "1-2"] = distances.loc["1-2", "1-1"] = 0.25
-    alike = replace(
-        clusters, distances=clusters.distances._replace(per_row=distances), geography=geography(distances, clusters=1)
+    alike = answered(
+        clusters, distances=clusters.distances._replace(per_row=distances), clusters=head_map(distances, clusters=1)
     )
     texts = {head: fact.text.partition("; ")[2] for head, (fact,) in explored_clusters(alike, "weight").facts.items()}
     assert texts.pop("1-1") == "nearest head 1-2, divergence 0.250 nats"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import pandas as pd
@@ -11,20 +10,20 @@ import pytest
 import attentionology
 from attentionology.analyses.counting.resampling import sentence_keys
 from attentionology.analyses.norms.block import FeedForwardBlock
-from attentionology.analyses.norms.feed_forward import FeedForwardChange, ReadText, with_examples
-from attentionology.analyses.norms.frequency import FrequencyCorrelation
+from attentionology.analyses.norms.feed_forward import FeedForwardChange, with_examples
+from attentionology.analyses.norms.frequency import FrequencyCorrelation, FrequencyTables
 from attentionology.analyses.norms.mixing import MixingRatios
 from attentionology.analyses.norms.paper import PUBLISHED, published
-from attentionology.analyses.norms.report import norms_section
+from attentionology.analyses.norms.rows import layers_table
 from attentionology.analyses.norms.shares import NormShares
-from attentionology.analyses.norms.shown_tables import NormResults, layers_table
-from attentionology.analyses.norms.weights_and_norms import WeightsAndNorms
+from attentionology.analyses.norms.spread import WeightsAndNorms
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import MIXING_VARIANTS, NormMaker, StageMaker
 from attentionology.extractors.tokens.pieces import Pieces
 from attentionology.reports.page import write_report
 from tests import tiny
+from tests.norms import changed_results, made_results, norms_section
 from tests.unit.test_reports import RUN
 
 COMPONENTS = ("FF", "RES", "LN")
@@ -47,25 +46,23 @@ def results():
         change.update(stages)
         block.update(stages)
     found = change.compute()
-    texts = {
-        int(key): ReadText(sentence.id, sentence.words, tuple(pieces.tokens))
+    texts = [
+        {"key": int(key), "id": sentence.id, "words": list(sentence.words), "pieces": list(pieces.tokens)}
         for key, sentence, pieces in zip(
             sentence_keys([s.id for s in sentences]).view("int64"), sentences, encoder.align(sentences), strict=True
         )
         if isinstance(pieces, Pieces)
+    ]
+    answers = {
+        "shares": shares.compute(),
+        "spread": spread.compute(),
+        "mixing": mixing.compute(),
+        "frequency": FrequencyTables(frequency.compute(), frequency.points()),
+        "expansion": pd.DataFrame({"layer": [1, 2, 3], "expansion": [0.5, 1.0, 2.0]}),
+        "feed_forward": found._replace(amplified=with_examples(found.amplified, texts)),
+        "block": block.compute(),
     }
-    return NormResults(
-        shares=shares.compute(),
-        mixing=mixing.compute(),
-        frequency=frequency.compute(),
-        expansion=pd.DataFrame({"layer": [1, 2, 3], "expansion": [0.5, 1.0, 2.0]}),
-        points=frequency.points(),
-        spread=spread.compute(),
-        change=found.change,
-        amplified=with_examples(found.amplified, texts),
-        block=block.compute(),
-        notes=("mind the <gap>",),
-    )
+    return made_results(answers, notes=("mind the <gap>",))
 
 
 def test_names_of_published_models():
@@ -89,11 +86,11 @@ def test_published_numbers_fit_the_tables():
 
 @pytest.mark.slow
 def test_without_the_feed_forward_block(results, tmp_path):
-    section = norms_section(dataclasses.replace(results, change=None, amplified=None, block=None))
+    section = norms_section(changed_results(results, feed_forward=None, block=None))
     write_report(tmp_path, run=RUN, sections=[section])
     assert not (tmp_path / "tables" / "norms_change.csv").exists()
     assert (tmp_path / "report.html").read_text().count("<svg") == 4
-    assert "FFB" not in [column.heading for column in layers_table(dataclasses.replace(results, change=None)).columns]
+    assert "FFB" not in [column.heading for column in layers_table(changed_results(results, feed_forward=None)).columns]
     assert "FFB" in [column.heading for column in layers_table(results).columns]
 
 
@@ -107,9 +104,9 @@ def test_a_sample_of_sentences_is_said_in_the_notes(monkeypatch):
     encoder, corpus = tiny.encoder(max_position_embeddings=200), load_treebank(SAMPLE_TREEBANK, limit=12)
     whole = attentionology.analyze(encoder, corpus, analyses="norms")["norms"]
     assert not any("sampled" in note for note in whole.notes)
-    monkeypatch.setattr("attentionology.analyses.norms.analysis.FrequencyCorrelation", SmallSample)
+    monkeypatch.setattr("attentionology.analyses.norms.frequency.FrequencyCorrelation", SmallSample)
     sampled = attentionology.analyze(encoder, corpus, analyses="norms")["norms"]
     [note] = [note for note in sampled.notes if "sampled" in note]
     kept, total = map(int, re.findall(r"\d+", note))
     assert 0 < kept < total == 12
-    assert kept < sampled.frequency["count"].max() <= 100 < whole.frequency["count"].max()
+    assert kept < sampled.frequency.correlations["count"].max() <= 100 < whole.frequency.correlations["count"].max()

@@ -10,8 +10,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from attentionology.analyses.ablation.report import ablation_section, conclusion, heads_table, relations_table
-from attentionology.analyses.clusters.report import clusters_section, neighbors_table
+from attentionology.analyses.ablation.heads import heads_table
+from attentionology.analyses.ablation.relations import conclusion, relations_table
+from attentionology.analyses.clusters.layers import neighbors_table
 from attentionology.analyses.coreference.best_heads import best_table as best_of_mentions
 from attentionology.analyses.coreference.ensembles import ENSEMBLES as ENSEMBLES_OF_MENTIONS
 from attentionology.analyses.dependency.best_heads import best_table
@@ -19,15 +20,19 @@ from attentionology.analyses.dependency.ensembles import ENSEMBLES
 from attentionology.analyses.dependency.rows import DependencyResults
 from attentionology.analyses.dependency.rules import RULES, Rules
 from attentionology.analyses.dependency.spanning import TREES, TREES_BEST, SpanningTrees
-from attentionology.analyses.norms.report import norms_section
-from attentionology.analyses.norms.shown_tables import _relations as table_of_relations
-from attentionology.analyses.surface.report import explored_surface, sinks, surface_section
-from attentionology.analyses.surface.shown_tables import layers_table
+from attentionology.analyses.norms.block import _relations as table_of_relations
+from attentionology.analyses.surface.shares import layers_table, sinks
 from attentionology.reports.page import Section, write_report
+from tests.ablation import ablation_section
+from tests.clusters import answered as answered_clusters
+from tests.clusters import clusters_section
 from tests.coreference import changed, coreference_section
 from tests.dependency import against_tags, answered, dependency_section, made_results
 from tests.maps import counted_words
+from tests.norms import changed_results as changed_norms
+from tests.norms import norms_section
 from tests.shown_tables import on_page, percent
+from tests.surface import changed_results, explored_surface, surface_section
 from tests.unit.coreference.test_shown_coreference import MIN_COUNT
 from tests.unit.coreference.test_shown_coreference import results as mentions  # noqa: F401  # a fixture
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
@@ -180,7 +185,9 @@ def test_surface() -> None:
     layers = found.tables.layers.assign(
         sink=["last_special", "last_special", "first_special"], sink_share=[0.25, 0.5, 0.75]
     )
-    results = replace(found, tables=found.tables._replace(layers=layers), gradients=found.gradients.assign(loss=0.25))
+    results = changed_results(
+        found, tables=found.tables._replace(layers=layers), gradients=found.gradients.assign(loss=0.25)
+    )
     text = said("surface", surface_section(results))
     assert text.startswith("mind the <gap> Where attention goes [surface_layers]")
     most = "The special token that gets the most attention is [SEP] in layers 1–2 (25.0 to 50.0 %), <cls> in layers 3"
@@ -188,7 +195,7 @@ def test_surface() -> None:
     assert [part["name"] for part in sinks(layers, results.specials)] == ["[SEP]", "<cls>"]
     assert f"over heads and {found.gradients['inputs'].max()} inputs (the mean loss is 0.250)." in text
     assert layers_table(results).notes[-2:] == ("mind the <gap>", "The gradients are in the report.")
-    assert layers_table(replace(results, gradients=None)).notes[-1] == "mind the <gap>"
+    assert layers_table(changed_results(results, gradients=None)).notes[-1] == "mind the <gap>"
 
 
 def test_gradients_are_those_of_the_tokens_of_the_model() -> None:
@@ -196,7 +203,7 @@ def test_gradients_are_those_of_the_tokens_of_the_model() -> None:
     assert found.gradients is not None
     inputs = {name: number for number, name in enumerate(dict.fromkeys(found.gradients["class"]), start=3)}
     gradients = found.gradients.assign(inputs=found.gradients["class"].map(inputs), weights=99)
-    measures = explored_surface(replace(found, gradients=gradients), "weight").measures
+    measures = explored_surface(changed_results(found, gradients=gradients), "weight").measures
     shown = {each.id: (each.label, each.n) for each in measures if each.id.startswith("surface/gradient/")}
     names = {"[CLS]": "<cls>"}
     assert shown == {
@@ -207,9 +214,9 @@ def test_gradients_are_those_of_the_tokens_of_the_model() -> None:
 
 
 def test_norms(norms) -> None:  # noqa: F811  # the fixture
-    changed = norms.change.assign(sentences=1234)
-    points = pd.concat([norms.points[:1]] * 1111)
-    text = said("norms", norms_section(replace(norms, change=changed, points=points)))
+    changed = norms.feed_forward.change.assign(sentences=1234)
+    points = pd.concat([norms.frequency.points[:1]] * 1111)
+    text = said("norms", norms_section(changed_norms(norms, change=changed, points=points)))
     assert text.startswith("mind the <gap> Where attention goes, by weight and by norm [norms_classes]")
     assert "The figure shows 1,111 tokens of a few sentences" in text
     assert f"The ratios are over all layers and {norms.mixing['tokens'].max()} tokens." in text
@@ -235,13 +242,13 @@ def test_the_ten_most_frequent_relations_of_amplified_pairs() -> None:
 
 def test_clusters() -> None:
     _, found = surface_results("bert")
-    neighbors = found.geography.neighbors.assign(within=[float("nan"), 0.1234], across=[float("nan"), 0.4321])
-    results = replace(
+    results = answered_clusters(
         found,
         distances=found.distances._replace(rows=1234),
-        geography=found.geography._replace(neighbors=neighbors, stress=0.125, silhouette=0.25),
+        layers=found.layers.assign(within=[float("nan"), 0.1234], across=[float("nan"), 0.4321]),
+        clusters=found.clusters._replace(stress=0.125, silhouette=0.25),
     )
-    count = results.geography.embedding["cluster"].nunique()
+    count = results.clusters.embedding["cluster"].nunique()
     text = said("clusters", clusters_section(results))
     assert text.startswith("mind it [figure head_distances] Distances are Jensen-Shannon divergences")
     assert "as means over 1,234 rows: 0 if they attend in the same way" in text
@@ -258,7 +265,8 @@ def test_clusters() -> None:
 def test_ablation() -> None:
     results = ablation_results()
     text = said("ablation", ablation_section(results))
-    assert text.startswith(f"a note {conclusion(results)} Does the head that finds a relation matter for its words?")
+    assert text.startswith("a note The heads that matter most")
+    assert f"Does the head that finds a relation matter for its words? {conclusion(results)}" in text
     assert "on 9 words or masked pieces. The band" in text
     assert relations_table(results).notes == (conclusion(results), "a note")
     assert heads_table(results).notes == ("a note",)

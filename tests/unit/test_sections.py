@@ -11,11 +11,15 @@ from typing import Any
 import pytest
 
 import attentionology.analyses
+from attentionology.analyses.ablation.analysis import Ablation
 from attentionology.analyses.alignment.analysis import Alignment
+from attentionology.analyses.clusters.analysis import Clusters
 from attentionology.analyses.coreference.analysis import Coreference
 from attentionology.analyses.dependency.analysis import Dependency
+from attentionology.analyses.norms.analysis import Norms
 from attentionology.analyses.probing.analysis import Probing
 from attentionology.analyses.questions import Question
+from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.survey.results import QUESTIONS as SURVEY
 from attentionology.reports.page import template_environment
 from tests.sections import COMPARISON, COREFERENCE, EXPLANATION, HEAD, NAN, SHOWN, SURFACE
@@ -69,7 +73,11 @@ def plain(page: str) -> str:
 
 
 QUESTIONS: dict[str, Sequence[Question[Any, Any, Any, Any]]] = {
-    **{analysis.name: analysis.questions for analysis in (Alignment, Coreference, Dependency, Probing)},
+    **{
+        analysis.name: analysis.questions
+        for analysis in (Ablation, Alignment, Clusters, Coreference, Dependency, Norms, Surface)
+    },
+    "probing": Probing.questions,
     "survey": SURVEY,
 }
 OF_QUESTIONS = {name: [each.template for each in questions if each.template] for name, questions in QUESTIONS.items()}
@@ -207,34 +215,36 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("explanation", example(EXPLANATION, "examples", is_right_to_left=False), (), ('<p class="words"><span',)),
     (
         "norms",
-        {"changed_sentences": 0},
+        {"changed_sentences": 0, "has_changes": False},
         ("FF and FFB", "[norms_change]", "[norms_amplified]", "[figure norms_change]"),
         ("attnresln-n and atbffresln-n are mixing ratios. They", "[norms_frequency]"),
     ),
-    (
-        "norms",
-        {"shown": Names("norms_correlation")},
-        ("Weight against norm", "[norms_dispersion]"),
-        ("[norms_mixing]",),
-    ),
-    ("norms", {"shown": Names("norms_pairs")}, ("[norms_relations]", "[norms_left_out]"), ("[norms_amplified]",)),
+    ("norms", {"svgs": Figures("norms_grid")}, ("[figure norms_grid]",), ("against norm [norms_correlation]",)),
+    ("norms", {"svgs": Figures("norms_pairs")}, ("[figure norms_pairs]",), ("it amplifies [norms_pairs]",)),
+    ("norms", {"svgs": Figures("norms_block")}, ("[figure norms_block]",), ("shrinks [norms_overwriting]",)),
     (
         "probing",
         {"has_control": False},
         ("Orange mark", "control task, selectivity"),
         ("n = 1,500 words. The numbers",),
     ),
-    ("probing", {"published": False}, ("The numbers of the paper",), ("Orange mark: control task. First.",)),
+    ("probing", {"has_published": False}, ("The numbers of the paper",), ("Orange mark: control task. First.",)),
+    ("probing", {"layer_contrasts": 0}, ("[probe_state_contrasts]", "between layers"), ("[probe_states]",)),
     ("probing", {"contrasts": []}, ("What each adds", "[probe_contrasts]"), ("How to read it",)),
     (
         "probing",
         {"has_intervals": False},
         ("bootstrap interval",),
-        ("On the same words. How", "3 training runs. attention"),
+        ("On the same words.", "3 training runs. attention"),
     ),
     ("probing", {"tree": False}, ("as a tree",), ("for each word separately. Mean over",)),
     ("probing", {"runs": 1}, (), ("Mean over 1 training run;",)),
-    ("probing", {"weights": {}}, ("Which heads", "[figure probe_weights]"), ("[figure probe_training]",)),
+    (
+        "probing",
+        {"svgs": Figures("probe_training")},
+        ("[figure probe_training]", "One line per"),
+        ("[probe_weights_1]",),
+    ),
     (
         "probing",
         {"run": {"probes": {"splits": [1]}}},
@@ -243,7 +253,6 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ),
     ("surface", {"sink": []}, ("that gets the most attention",), ("tables/surface.csv. Every input",)),
     ("surface", {"svgs": Figures("surface_special")}, ("Figure 2",), ("[figure surface_offsets]",)),
-    ("surface", {"gradients": None}, ("Does it matter", "[figure surface_gradients]"), ("[figure surface_entropy]",)),
     (
         "surface",
         {"sink": SURFACE["sink"][:1]},
@@ -277,14 +286,12 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     (
         "alignment",
         {"has_gold": False},
-        ("0 for a perfect", "Squares are", "[alignment_best]", "[alignment_contrasts]"),
+        ("0 for a perfect", "Squares are"),
         ("Links are written for layer 5 (AWO, norm), REASON.",),
     ),
     ("alignment", {"both": False}, ("(forward)",), ()),
     ("alignment", {"correlations": []}, ("[alignment_correlations]", "fewer than 4"), ("[alignment_baselines]",)),
-    ("alignment", {"svgs": Figures("alignment_example")}, ("One sentence pair", "p1"), ("[figure alignment_layers]",)),
     ("ablation", {"has_relations": False}, ("CONCLUSION", "[ablation_relations]"), ("[ablation_heads]",)),
-    ("ablation", {"svgs": Figures("ablation_pruning")}, ("1,500",), ("[figure ablation_heads]",)),
     ("clusters", {"has_relations": False}, ("Words name",), ()),
     ("clusters", {"neighbors": {}}, ("[head_neighbors]", "nats within"), ("[head_clusters]",)),
     ("clusters", {"clusters": 1}, (), ("into 1 cluster. Their",)),

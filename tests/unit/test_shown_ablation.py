@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,26 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.ablation.analysis import _of_predictions
-from attentionology.analyses.ablation.columns import ABLATION, PRUNING, RELATIONS, SUMMARY
+from attentionology.analyses.ablation.heads import ABLATION, heads_figure, heads_table, largest_effect
 from attentionology.analyses.ablation.predictions import beats_position
-from attentionology.analyses.ablation.report import (
-    AblationResults,
-    ablation_section,
-    conclusion,
-    explored_ablation,
-    heads_figure,
-    heads_table,
-    largest_effect,
-    pruning_figure,
-    relations_table,
-    shown_table,
-)
-from attentionology.analyses.ablation.tables import AblationTables, pruning_table
-from attentionology.analyses.ablation.tables import _relations as relations_of
-from attentionology.analyses.ablation.tables import _summary as summary_of
+from attentionology.analyses.ablation.pruning import PRUNING, pruning_figure, pruning_table
+from attentionology.analyses.ablation.relations import RELATIONS, SUMMARY, conclusion, relations_table, shown_table
+from attentionology.analyses.ablation.relations import _relations as relations_of
+from attentionology.analyses.ablation.relations import _summary as summary_of
+from attentionology.analyses.ablation.rows import AblationResults, AblationTables, _of_predictions
 from attentionology.analyses.contract import Titles
 from attentionology.reports.drawing import BLUE, GREY
+from tests.ablation import ablation_section, changed_results, explored_ablation
+from tests.ablation import made_results as made_ablation
 from tests.dependency import made_results
 from tests.shown_tables import cells, distinct, on_page
 
@@ -61,7 +51,7 @@ def results(loss: bool = True, relations: int = 2) -> AblationResults:
         *PRUNING.names, rows=4, order=["effect"] * 2 + ["random"] * 2, effect=effects[-1], total=[7, 9, 7, 9]
     )
     pruning.loc[0, "low"] = np.nan
-    return AblationResults(tables, pruning, ("a note",))
+    return made_ablation(tables, pruning, ("a note",))
 
 
 @pytest.mark.parametrize("loss", [True, False])
@@ -103,23 +93,23 @@ def test_the_section_has_what_was_measured() -> None:
     assert ablation_section(found).title == "Which attention heads matter"
     tables = ["ablation", "ablation_groups", "ablation_relations", "ablation_summary", "ablation_pruning"]
     assert [*section.tables] == tables
-    assert [table.name for table in section.shown] == ["ablation_relations", "ablation_heads"]
+    assert [table.name for table in section.shown] == ["ablation_heads", "ablation_relations"]
     assert (section.context["has_relations"], section.context["pruning_total"]) == (True, 9)
     assert [*section.figures] == ["ablation_heads", "ablation_pruning"]
-    less = ablation_section(replace(results(relations=0), pruning=None))
+    less = ablation_section(changed_results(results(relations=0), pruning=None))
     assert [*less.tables] == [name for name in tables if name not in ("ablation_relations", "ablation_pruning")]
     assert [table.name for table in less.shown] == ["ablation_heads"]
-    context = {"has_relations": False, "pruning_total": None, "conclusion": ""}
+    context = {"has_relations": False, "conclusion": ""}
     assert {name: less.context[name] for name in context} == context
+    assert "pruning_total" not in less.context
     assert [*less.figures] == ["ablation_heads"]
 
 
 def test_the_curves_have_the_number_of_items_of_their_effect() -> None:
     """There are fewer masked pieces than words."""
     found = results()
-    assert found.pruning is not None
     of_words = found.pruning.assign(effect="cosine", total=33)
-    section = ablation_section(replace(found, pruning=pd.concat([of_words, found.pruning])))
+    section = ablation_section(changed_results(found, pruning=pd.concat([of_words, found.pruning])))
     assert section.context["pruning_total"] == 9
 
 
@@ -136,7 +126,6 @@ def test_the_colors_of_effects_begin_at_0_unless_some_are_below(low: float, limi
 
 def test_curves_have_a_band_where_all_values_have_limits() -> None:
     pruning = results().pruning
-    assert pruning is not None
     other = pruning.assign(effect="cosine", value=0.0)
     (axes,) = pruning_figure(pd.concat([pruning, other]), "loss").axes
     assert [(line.get_label(), line.get_color()) for line in axes.lines] == [
@@ -165,7 +154,7 @@ def test_the_conclusion_is_about_the_effect_that_is_shown(p: float, relations: i
     found = results()
     of_cosine = {"effect": "cosine", "p": 1 - p, "relations": 5 - relations, "above": 4, "mean_rank": 0.9}
     of_loss = {"effect": "loss", "p": p, "relations": relations, "above": 1, "mean_rank": 0.25}
-    found = replace(found, tables=replace(found.tables, summary=pd.DataFrame([of_cosine, of_loss])))
+    found = changed_results(found, summary=pd.DataFrame([of_cosine, of_loss]))
     text = conclusion(found)
     assert text.startswith(said)
     compared = {1: "1 relation", 2: "2 relations"}.get(relations)
@@ -242,14 +231,14 @@ def test_a_head_changes_most_if_its_interval_and_that_of_its_lead_are_above_0(
     heads.loc[1, ["loss", "loss_low", "loss_high"]] = [0.1031, 0.0931, 0.1131]
     bounds = [np.nan, np.nan] if lead_low is None else [lead_low, 0.09]
     summary.loc[summary["effect"] == "loss", ["lead", "lead_low", "lead_high"]] = [0.02, *bounds]
-    assert largest_effect(replace(found, tables=replace(found.tables, heads=heads, summary=summary))) == said
+    assert largest_effect(changed_results(found, heads=heads, summary=summary)) == said
 
 
 @pytest.mark.parametrize(("sentences", "lead"), [(29, 0.5), (30, 0.5), (30, np.nan)])
 def test_nothing_is_said_of_few_sentences_or_of_a_single_head(sentences: int, lead: float) -> None:
     found = results()
     summary = found.tables.summary.assign(sentences=sentences, lead=lead)
-    found = replace(found, tables=replace(found.tables, summary=summary))
+    found = changed_results(found, summary=summary)
     findings = [finding.text for finding in explored_ablation(found, complete=True).findings]
     assert findings[1:] == ([conclusion(found)] if sentences == 30 and lead == 0.5 else [])
     assert findings[:1] == [largest_effect(found) or conclusion(found)]
@@ -267,7 +256,7 @@ def test_relations_are_gray_by_what_was_measured() -> None:
     found = results(relations=3)
     assert all(not note.startswith("n in parentheses") for note in relations_table(found).notes)
     relations = found.tables.relations.assign(total=[9] * 3 + [49, 50, 50], sentences=[9] * 3 + [30, 29, 30])
-    table = relations_table(replace(found, tables=replace(found.tables, relations=relations)))
+    table = relations_table(changed_results(found, relations=relations))
     assert [table.style(row) for row in table.rows] == ["rare", "rare", ""]
     assert [row["n"] for row in on_page(table)] == ["(49)", "(50)", "50"]
     few = "fewer than 50 masked pieces or predicted words, or fewer than 30 sentences with them"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.norms import columns as norms_columns
-from attentionology.analyses.norms.figures import block_figure, frequency_figure, grid_figure, pairs_figure
+from attentionology.analyses.norms.analysis import SCHEMAS
+from attentionology.analyses.norms.block import pairs_figure
+from attentionology.analyses.norms.frequency import frequency_figure
+from attentionology.analyses.norms.overwriting import block_figure
 from attentionology.analyses.norms.paper import Published
-from attentionology.analyses.norms.report import explored_norms, norms_section
-from attentionology.analyses.norms.shown_tables import layers_table
+from attentionology.analyses.norms.rows import layers_table
+from attentionology.analyses.norms.shares import explored_shares
+from attentionology.analyses.norms.spread import grid_figure
+from tests.norms import changed_results, norms_section
 from tests.shown_tables import Columns, assert_declared, cells, distinct, in_latex, in_terminal, on_page, percent
 from tests.unit.test_norm_reports import results as computed  # noqa: F401  # a fixture
 
@@ -27,20 +30,22 @@ PAPER = Published(
 
 @pytest.fixture(scope="module")
 def results(computed):  # noqa: F811  # the fixture
-    names = ("shares", "mixing", "frequency", "expansion", "change", "amplified")
+    names = ("shares", "mixing", "expansion")
+    tables = {"change": computed.feed_forward.change, "amplified": computed.feed_forward.amplified}
+    tables |= {"correlations": computed.frequency.correlations, **{name: getattr(computed, name) for name in names}}
     block = computed.block._replace(
         **{name: distinct(getattr(computed.block, name)) for name in ("overwriting", "left_out")}
     )
-    return replace(computed, block=block, **{name: distinct(getattr(computed, name)) for name in names})
+    return changed_results(computed, block=block, **{name: distinct(table) for name, table in tables.items()})
 
 
 def test_columns_are_as_declared(computed):  # noqa: F811  # the fixture
-    tables = norms_section(replace(computed, published=PAPER)).tables
-    assert_declared(tables, norms_columns.SCHEMAS, ["weight", "gamma", "median_gamma", "published"])
+    tables = norms_section(changed_results(computed, published=PAPER)).tables
+    assert_declared(tables, SCHEMAS, ["weight", "gamma", "median_gamma", "published"])
 
 
 def test_the_card_of_a_head_names_the_class_that_differs_most(computed):  # noqa: F811  # the fixture
-    explored = explored_norms(computed)
+    explored = explored_shares(computed.shares)
     values = {
         measure.id: dict(zip(explored.facts, vars(measure)["values"], strict=True)) for measure in explored.measures
     }
@@ -53,7 +58,7 @@ def test_the_card_of_a_head_names_the_class_that_differs_most(computed):  # noqa
 
 
 def test_the_explorer_has_shares_by_weight_and_by_norm(computed):  # noqa: F811  # the fixture
-    measures = {measure.id: measure for measure in explored_norms(computed).measures}
+    measures = {measure.id: measure for measure in explored_shares(computed.shares).measures}
     for name, rows in computed.shares.groupby("class"):
         for column, by in (("weight", "weight"), ("norm_share", "norm")):
             measure = measures[f"norms/{column}/{name}"]
@@ -80,7 +85,7 @@ def tables(results):
 
 @pytest.fixture(scope="module")
 def beside_paper(results):
-    section = norms_section(replace(results, published=PAPER))
+    section = norms_section(changed_results(results, published=PAPER))
     return section.tables, {table.name: table for table in section.shown}
 
 
@@ -102,7 +107,7 @@ def of_layer(results, layer):
     shares = results.shares[results.shares["layer"] == layer].groupby("class")[["weight", "norm_share"]].mean()
     mixing = results.mixing[(results.mixing["layer"] == layer) & (results.mixing["class"] == "all")]
     ratios = mixing.set_index("variant")["mean"]
-    change = results.change[results.change["layer"] == layer].set_index("component")["change"]
+    change = results.feed_forward.change[results.feed_forward.change["layer"] == layer].set_index("component")["change"]
     expansion = results.expansion.set_index("layer")["expansion"]
     shown = {"layer": str(layer)}
     for name in ("[CLS]", "[SEP]"):
@@ -123,7 +128,7 @@ def test_layers(results):
         "Mixing ratios are in %. FF and FFB are the change of the map by the feed-forward "
         "network and by the whole block, 1 − ρ."
     )
-    unchanged = layers_table(replace(results, change=None))
+    unchanged = layers_table(changed_results(results, feed_forward=None))
     assert ("FF" in on_page(unchanged)[0], unchanged.notes[0].endswith("Mixing ratios are in %.")) == (False, True)
 
 
@@ -175,9 +180,9 @@ def test_without_published_numbers_nothing_stands_beside(tables):
 
 
 def test_change_of_the_feed_forward_block(results, tables):
-    change = results.change.set_index(["layer", "component"])["change"]
+    change = results.feed_forward.change.set_index(["layer", "component"])["change"]
     rows = on_page(tables["norms_change"])
-    assert list(rows[0]) == ["layer", *results.change["component"].unique()]
+    assert list(rows[0]) == ["layer", *results.feed_forward.change["component"].unique()]
     for row in rows:
         for component in list(row)[1:]:
             assert row[component] == f"{change[int(row['layer']), component]:.3f}"
@@ -189,11 +194,13 @@ def test_amplified_pairs(results, tables):
         "amplification": "+ amplification",
         "sentence": "sentence_id",
     }
-    expected = cells(results.amplified.query("rank <= 5").to_dict("records"), columns)
+    expected = cells(results.feed_forward.amplified.query("rank <= 5").to_dict("records"), columns)
     assert on_page(tables["norms_amplified"]) == expected
-    seven = pd.concat([results.amplified[:1]] * 7).assign(rank=range(1, 8))
+    seven = pd.concat([results.feed_forward.amplified[:1]] * 7).assign(rank=range(1, 8))
     (shown,) = (
-        table for table in norms_section(replace(results, amplified=seven)).shown if table.name == "norms_amplified"
+        table
+        for table in norms_section(changed_results(results, amplified=seven)).shown
+        if table.name == "norms_amplified"
     )
     assert [row["rank"] for row in shown.rows] == [1, 2, 3, 4, 5]
 
@@ -287,7 +294,7 @@ def test_change_without_the_largest_dimensions(results, tables):
 
 @pytest.mark.parametrize("columns", [4, 3])
 def test_figure_of_weight_and_norm(results, columns, monkeypatch):
-    monkeypatch.setattr("attentionology.analyses.norms.figures._PANELS_PER_ROW", columns)
+    monkeypatch.setattr("attentionology.analyses.norms.spread._PANELS_PER_ROW", columns)
     figure: Any = grid_figure(results.spread)
     rows = 1 if columns == 4 else 2
     assert figure.get_size_inches()[1] == 1.75 * rows + 0.5
@@ -320,14 +327,18 @@ def rho_of(results, layer):
 
 
 def test_figure_of_frequency(results):
-    figure = frequency_figure(results.points)
-    assert len(results.points) == results.frequency["count"].max()
+    points = results.frequency.points
+    figure = frequency_figure(points)
+    assert len(points) == results.frequency.correlations["count"].max()
     for axes, (column, factor) in zip(
         figure.axes, (("value_norm", 1), ("weight", 100), ("attnresln-n", 100)), strict=True
     ):
         words, _, special, _ = axes.collections
-        for dots, chosen in ((words, ~results.points["special"]), (special, results.points["special"])):
-            own = results.points[chosen]
+        for dots, chosen in (
+            (words, ~points["special"]),
+            (special, points["special"]),
+        ):
+            own = points[chosen]
             np.testing.assert_allclose(
                 np.asarray(dots.get_offsets()), np.stack([own["rank"], own[column] * factor], axis=1)
             )

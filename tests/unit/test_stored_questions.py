@@ -16,7 +16,7 @@ from attentionology.testing.written import check_printed
 from tests.approved_runs import RUNS
 
 ANALYSES: dict[str, Any] = {"probe": Probing, "alignment": Alignment}
-NOT_ASKED = {"published"}  # the stored model is not that of the paper
+NOT_ASKED = {"published", "layers"}  # the stored model is not that of the paper, and no hidden states are probed
 
 
 @pytest.fixture(scope="module", params=ANALYSES)
@@ -34,7 +34,7 @@ def test_a_question_changes_nothing_but_its_own(whole):
         others = [each for each in analysis.questions if each is not asked]
         _check_names(asked, others)
         if asked is not analysis.questions[0] and asked.name not in NOT_ASKED:
-            _check_own(asked, run, tables)
+            _check_own(asked, analysis.schemas(), run, tables)
         before = [each.name for each in analysis.questions[: analysis.questions.index(asked)]]
         assert {*asked.needs} <= {*before}
 
@@ -47,7 +47,7 @@ def test_the_others_are_shown_without_it(whole, position):
     others = [each for each in analysis.questions if each is not asked]
     with _questions_replaced(analysis, others), blank_figures():
         without = load_run(RUNS / name)
-        _check_others(asked, others, tables, dict(without.tables), "if the question is asked")
+        _check_others(asked, others, analysis.main_table(), tables, dict(without.tables), "if the question is asked")
         check_printed(without.parts[-1].show)
         without.explore()
         assert "<h2" in without.report()

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from attentionology import analyze
+from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.dependency.accuracy import TOTALS
 from attentionology.analyses.shared.options import CountOptions
-from attentionology.analyses.surface import reading
-from attentionology.analyses.surface.analysis import _gradients
+from attentionology.analyses.surface import relations
+from attentionology.analyses.surface.gradients import Gradients
 from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -43,7 +44,7 @@ def test_special_tokens_have_the_names_of_the_tokenizer():
 
 def test_heads_are_named_after_single_relations(monkeypatch):
     seen: set[str] = set()
-    monkeypatch.setattr(reading, "best_relations", lambda best, least: seen.update(best["relation"]))
+    monkeypatch.setattr(relations, "best_relations", lambda best, least: seen.update(best["relation"]))
     analyze(tiny.encoder(), TREEBANK, analyses=["dependency", "surface"], options=[CountOptions(replicates=2)])
     assert seen
     assert not seen & {*TOTALS, "root"}
@@ -51,11 +52,13 @@ def test_heads_are_named_after_single_relations(monkeypatch):
 
 @pytest.mark.parametrize(("read_inputs", "number"), [(1500, "1,500"), (1200, "1,200 of the first 1,500")])
 def test_the_note_on_gradients_counts_what_was_read(read_inputs, number):
-    facts = SimpleNamespace(obstacle="", gradients="gradients", asked=1500, loss="mlm", unit="sentences")
+    facts = SimpleNamespace(requests={}, asked={"gradients": 1500}, unit="sentences")
     metric = SimpleNamespace(total=read_inputs, compute=lambda: "table")
-    counted: Any = SimpleNamespace(facts=facts, failures={}, metric=lambda name, kind: metric)
-    table: Any
-    table, (note,) = _gradients(SurfaceOptions(), counted)
+    counts: Any = SimpleNamespace(
+        options=OptionSet([SurfaceOptions()]), facts=facts, failures={}, notes=[], counted=lambda *_: [metric]
+    )
+    table: Any = Gradients().find(counts, None, {})
+    (note,) = counts.notes
     start = "Gradients are those of the masked-LM loss, the mean over masked pieces, on "
     assert (table, note.startswith(f"{start}{number} sentences with 15 % of")) == ("table", True)
 

@@ -13,24 +13,16 @@ import pytest
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from attentionology.analyses.clusters import columns as clusters_columns
-from attentionology.analyses.clusters.distances import HeadDistances
-from attentionology.analyses.clusters.geography import geography
-from attentionology.analyses.clusters.report import (
-    ClusterResults,
-    clusters_section,
-    distances_figure,
-    explored_clusters,
-    neighbors_table,
-)
+from attentionology.analyses.clusters import analysis as clusters_analysis
+from attentionology.analyses.clusters.distances import HeadDistances, distances_figure
+from attentionology.analyses.clusters.layers import neighbors_table
+from attentionology.analyses.clusters.rows import ClusterResults
 from attentionology.analyses.contract import Titles
-from attentionology.analyses.surface import columns as surface_columns
-from attentionology.analyses.surface import report
-from attentionology.analyses.surface.figures import surface_figures
+from attentionology.analyses.surface import analysis as surface_analysis
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.labels import label_heads
-from attentionology.analyses.surface.report import explored_surface, surface_section
-from attentionology.analyses.surface.shown_tables import SurfaceResults, layers_table, shown_tables
+from attentionology.analyses.surface.rows import SurfaceResults
+from attentionology.analyses.surface.shares import Shares, layers_table
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import GradientMaker, extract
@@ -38,7 +30,10 @@ from attentionology.reports.drawing import SCALE
 from attentionology.reports.format import ranges
 from attentionology.reports.page import write_report
 from tests import tiny
+from tests.clusters import answered, clusters_section, explored_clusters, geography
+from tests.clusters import made_results as made_clusters
 from tests.shown_tables import Columns, assert_declared, cells, distinct, in_latex, in_terminal, on_page, percent
+from tests.surface import changed_results, explored_surface, made_results, shown_tables, surface_section
 from tests.unit.test_reports import RUN
 
 pytestmark = pytest.mark.usefixtures("svgs_are_drawn")
@@ -60,7 +55,7 @@ def results(family: str, **changes: int) -> tuple[SurfaceResults, ClusterResults
         {"layer": [1], "head": [1], "relation": ["<rel>"], "direction": ["dep->head"], "relation_accuracy": [0.5],
          "relation_gain": [0.2]}
     )  # fmt: skip
-    tables = tables._replace(heads=label_heads(tables.heads, relations=relations))
+    tables = tables._replace(heads=label_heads(tables.heads).merge(relations, on=["layer", "head"], how="left"))
     gradients, specials = None, {}
     if family == "bert":
         encoder.tokenizer.mask_token = "[MASK]"
@@ -69,8 +64,8 @@ def results(family: str, **changes: int) -> tuple[SurfaceResults, ClusterResults
             metric.update(gradient_batch)
         gradients, specials = metric.compute(), {"first_special": "<cls>", "last_special": "[SEP]"}
     found = distances.compute()
-    surface = SurfaceResults(tables, specials, gradients, ("mind the <gap>",))
-    return surface, ClusterResults(found, geography(found.per_row), tables.heads, specials, ("mind it",))
+    surface = made_results(tables, specials, gradients, ("mind the <gap>",))
+    return surface, made_clusters(found, tables.heads, specials, ("mind it",))
 
 
 @pytest.mark.slow
@@ -97,8 +92,8 @@ def test_all_that_is_promised_is_there(tmp_path, family, changes):
     for raw in ("<gap>", "<cls>", "<rel>", "<more>"):
         assert raw not in page
     assert page.count("<span>1-1</span>") == 2  # once among the labels, once among the clusters
-    assert ("Does it matter?" in page) == (surface.gradients is not None)
-    assert (tmp_path / "tables" / "gradients.csv").exists() == (surface.gradients is not None)
+    assert ("Does it matter?" in page) == ("gradients" in surface.answers)
+    assert (tmp_path / "tables" / "gradients.csv").exists() == ("gradients" in surface.answers)
     for name in ("surface_statistics", "surface_offsets", "surface_entropy", "head_distances"):
         assert (tmp_path / "figures" / f"{name}.svg").stat().st_size > 1000
     summary = json.loads((tmp_path / "summary.json").read_text())
@@ -113,9 +108,9 @@ def test_all_that_is_promised_is_there(tmp_path, family, changes):
 @pytest.mark.parametrize(("most", "named"), [(72, 12), (5, 4)])
 def test_heads_are_in_the_order_of_their_tree(monkeypatch, most, named):
     """Each row and each column of the matrix belongs to the head whose name is written beside it."""
-    monkeypatch.setattr("attentionology.analyses.clusters.report._MAX_NAMED", most)
+    monkeypatch.setattr("attentionology.analyses.clusters.distances._MAX_NAMED", most)
     _, clusters = results("bert")
-    figure = distances_figure(clusters.distances.per_row, clusters.geography, clusters.heads)
+    figure = distances_figure(clusters.distances.per_row, clusters.heads)
     axes = figure.axes[1]
     labels = [label.get_text().split()[0] for label in axes.get_yticklabels()]
     assert len(labels) == named
@@ -131,7 +126,7 @@ def test_heads_are_in_the_order_of_their_tree(monkeypatch, most, named):
     colors = [shades[int(name.partition("-")[0]) - 1] for name in labels]
     np.testing.assert_allclose([to_rgba(label.get_color()) for label in axes.get_yticklabels()], colors)
     # The two heads that the tree merges first are neighbors.
-    first, second = clusters.geography.merges[0, :2].astype(int)
+    first, second = geography(clusters.distances.per_row).merges[0, :2].astype(int)
     if most > 12:
         order = [labels.index(clusters.distances.per_row.index[head]) for head in (first, second)]
         assert abs(order[0] - order[1]) == 1
@@ -143,8 +138,8 @@ def test_of_neighbors_the_head_with_the_largest_gain_is_named(monkeypatch):
     heads = clusters.heads.assign(relation="det", relation_gain=gains)
     names = []
     for most in (12, 4):
-        monkeypatch.setattr("attentionology.analyses.clusters.report._MAX_NAMED", most)
-        axes = distances_figure(clusters.distances.per_row, clusters.geography, heads).axes[1]
+        monkeypatch.setattr("attentionology.analyses.clusters.distances._MAX_NAMED", most)
+        axes = distances_figure(clusters.distances.per_row, heads).axes[1]
         names.append([label.get_text() for label in axes.get_yticklabels()])
     gain = dict(zip(clusters.distances.per_row.index, [-1, *gains[1:]], strict=True))
     groups = [names[0][start : start + 3] for start in range(0, 12, 3)]
@@ -153,8 +148,8 @@ def test_of_neighbors_the_head_with_the_largest_gain_is_named(monkeypatch):
 
 def test_columns_are_as_declared():
     surface, clusters = results("bert")
-    assert_declared(surface_section(surface).tables, surface_columns.SCHEMAS, ["loss"])
-    assert_declared(clusters_section(clusters).tables, clusters_columns.SCHEMAS, ["found", "shuffled"])
+    assert_declared(surface_section(surface).tables, surface_analysis.SCHEMAS, ["loss"])
+    assert_declared(clusters_section(clusters).tables, clusters_analysis.SCHEMAS, ["found", "shuffled"])
 
 
 def test_ranges():
@@ -167,11 +162,9 @@ def test_a_figure_that_the_template_does_not_place_follows_it(tmp_path, monkeypa
     surface, _ = results("bert")
     more = Figure(figsize=(1, 1), label="The caption of <one> more figure.")
 
-    def figures(found, title):
-        return {**surface_figures(found, title), "surface_more": more}
-
-    monkeypatch.setattr(report, "surface_figures", figures)
-    made = report.surface_section(surface)
+    figures = Shares.draw
+    monkeypatch.setattr(Shares, "draw", lambda *arguments: {**figures(*arguments), "surface_more": more})
+    made = surface_section(surface)
     write_report(tmp_path, run={**RUN, "options": {"map": "weight", "limit": None, **OPTIONS}}, sections=[made])
     page = (tmp_path / "report.html").read_text()
     assert page.count("The caption of &lt;one&gt; more figure.") == 1
@@ -196,7 +189,7 @@ def surface():
     tables = found.tables
     assert found.gradients is not None
     changed = tables._replace(heads=distinct(tables.heads), layers=distinct(tables.layers))
-    return replace(found, tables=changed, gradients=distinct(found.gradients))
+    return changed_results(found, tables=changed, gradients=distinct(found.gradients))
 
 
 @pytest.fixture(scope="module")
@@ -278,13 +271,13 @@ def test_gradients(surface):
 
 def test_the_page_names_the_mean_loss_and_the_inputs(surface):
     gradients = surface.gradients.assign(inputs=[2, *[1] * 59], loss=0.25)
-    section = surface_section(replace(surface, gradients=gradients))
+    section = surface_section(changed_results(surface, gradients=gradients))
     assert section.context["gradients"] == {"loss": 0.25, "inputs": 2}
 
 
 def test_neighbors(clusters):
-    neighbors = distinct(clusters.geography.neighbors)
-    changed = replace(clusters, geography=clusters.geography._replace(neighbors=neighbors))
+    neighbors = distinct(clusters.layers)
+    changed = answered(clusters, layers=neighbors)
     columns: Columns = {
         "question": "question",
         "observed": ".3f found",
@@ -318,9 +311,9 @@ def test_clusters(clusters):
 
 
 def test_many_members_of_a_cluster_are_cut(clusters, monkeypatch):
-    monkeypatch.setattr("attentionology.analyses.clusters.report._MAX_MEMBERS", 3)
-    embedding = clusters.geography.embedding.assign(cluster=[1] * 4 + [2] * 3 + [3] * 5)
-    changed = replace(clusters, geography=clusters.geography._replace(embedding=embedding))
+    monkeypatch.setattr("attentionology.analyses.clusters.clusters._MAX_MEMBERS", 3)
+    embedding = clusters.clusters.embedding.assign(cluster=[1] * 4 + [2] * 3 + [3] * 5)
+    changed = answered(clusters, clusters=clusters.clusters._replace(embedding=embedding))
     rows = on_page(shown(clusters_section(changed).shown, "head_clusters"))
     assert [row["members"].count("-") for row in rows] == [3, 3, 3]
     assert [row["members"].endswith(" …") for row in rows] == [True, False, True]
@@ -335,7 +328,7 @@ def test_the_card_of_a_head_says_which_heads_attend_like_it(clusters):
     labels = {
         int(row["cluster"]): row["labels"].split(", ")[:2] for row in on_page(shown(section.shown, "head_clusters"))
     }
-    embedding = clusters.geography.embedding.set_index(["layer", "head"])["cluster"].sort_index()
+    embedding = clusters.clusters.embedding.set_index(["layer", "head"])["cluster"].sort_index()
     assert (measure.id, measure.kind) == ("clusters/cluster/norm", "norm")
     assert measure.categories == tuple(f"{cluster}: {', '.join(names)}" for cluster, names in sorted(labels.items()))
     assert [measure.categories[int(place)].split(":")[0] for place in vars(measure)["values"]] == [*map(str, embedding)]
@@ -348,9 +341,9 @@ def test_the_card_of_a_head_says_which_heads_attend_like_it(clusters):
             f"{cluster}: {', '.join(labels[cluster])}; nearest head {near.index[0]}, divergence {near.iloc[0]:.3f} nats"
         )
         assert (fact.label, fact.text, fact.measure) == ("cluster", text, measure.id)
-    few = clusters.geography._replace(embedding=clusters.geography.embedding.head(3))
+    few = clusters.clusters._replace(embedding=clusters.clusters.embedding.head(3))
     near = explored_clusters(
-        replace(clusters, geography=few, distances=clusters.distances._replace(per_row=distances.iloc[:3, :3])), "norm"
+        answered(clusters, clusters=few, distances=clusters.distances._replace(per_row=distances.iloc[:3, :3])), "norm"
     ).nearest
     assert all({head, *others} == {"1-1", "1-2", "1-3"} for head, others in near.items())
     assert {len(others) for others in near.values()} == {2}  # a head is not near itself
@@ -368,7 +361,7 @@ def test_the_card_of_a_head_says_where_its_attention_goes(surface):
     shares = np.random.default_rng(0).permutation(len(heads) * len(targets)).reshape(len(heads), -1) / 100
     heads[targets] = shares
     heads.loc[[0, 11], ["punctuation", "previous"]] = math.nan
-    changed = replace(surface, tables=surface.tables._replace(heads=heads))
+    changed = changed_results(surface, tables=surface.tables._replace(heads=heads))
     explored = explored_surface(changed, "norm")
     names = CLASSES | POSITIONS
     for row in heads.to_dict("records"):

@@ -1,4 +1,4 @@
-"""The metric of how weights and norms vary, and of how they vary together (Kobayashi et al. 2020, §4).
+"""How do weights and norms vary, and how do they vary together? (Kobayashi et al. 2020, §4)
 
 A head that wants to move nothing can put a large weight on a token whose ‖f(x)‖ is small. Over pairs of tokens, weight
 and norm then go in opposite directions. Spearman's ρ over all pairs of a corpus would need all pairs in memory, so
@@ -10,6 +10,8 @@ in one cell are tied. Counts on a grid add up exactly over the parts of a corpus
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +19,74 @@ import numpy.typing as npt
 import pandas as pd
 import torch
 from jaxtyping import Float, Int
+from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...extractors import TOKEN_CLASSES, NormBatch
+from ...reports.columns import Schema, TableColumn
+from ...reports.drawing import CLASSES, TEXT, finish, log_scale, panels, styled
+from ...reports.format import rows_of
+from ...reports.table import ShownTable
+from ..contract import Request
+from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
 from ..shared.grid import OctaveGrid
+from .rows import NormCounts, NormQuestion, NormResults, Planned, wide_by_layer
+
+DISPERSION = Schema(
+    "norms_dispersion",
+    "One row per measure, layer and head: how much norms and weights vary.",
+    (
+        TableColumn(
+            "measure",
+            "text",
+            "`input_norm` is ‖x‖, `value_norm` ‖f(x)‖ of tokens; `weight` is α, `norm` ‖αf(x)‖ of pairs of tokens",
+            "measure",
+            cell=lambda row: {"input_norm": "‖x‖", "value_norm": "‖f(x)‖", "weight": "α", "norm": "‖αf(x)‖"}[
+                row["measure"]
+            ],
+        ),
+        TableColumn("layer head", "number from 1", "the layer and the head; 0 stands for all of them together"),
+        TableColumn("mean", "number", "the mean", "mean"),
+        TableColumn("sd", "number", "the standard deviation", "SD"),
+        TableColumn("cv", "number", "the coefficient of variation: the standard deviation over the mean", "CV"),
+        TableColumn("min", "number", "the smallest value", "smallest"),
+        TableColumn("max", "number", "the largest value", "largest"),
+        TableColumn("count", "count", "values: tokens, or pairs of them with a weight above 0", "values"),
+    ),
+)
+
+CORRELATION = Schema(
+    "norms_correlation",
+    "One row per layer, head and class of attended tokens: do weight and norm go together?",
+    (
+        TableColumn("layer head", "number from 1", "the layer and the head; 0 stands for all of them together"),
+        TableColumn("class", "text", "the class of the attended tokens, or `all`"),
+        TableColumn(
+            "rho",
+            "number, −1 to 1",
+            "Spearman's ρ between α and ‖f(x)‖ of pairs of tokens, on a grid. Empty if the values hardly vary",
+        ),
+        TableColumn("pairs", "count", "pairs with a weight above 0"),
+    ),
+)
+
+GRID = Schema(
+    "norms_grid",
+    "One row per layer, class of attended tokens and cell of the grid: what the scatter plots of α and ‖f(x)‖ show.",
+    (
+        TableColumn("layer", "number from 1", "the layer; 0 stands for all layers together"),
+        TableColumn("class", "text", "the class of the attended tokens"),
+        TableColumn(
+            "weight", "number", "the lower edge of the cell: α; a cell is one octave wide, the first ends at 2⁻¹⁶"
+        ),
+        TableColumn(
+            "value_norm", "number", "the lower edge of the cell: ‖f(x)‖; a cell is a quarter of an octave wide"
+        ),
+        TableColumn("pairs", "count", "pairs of tokens in the cell, of all heads together"),
+    ),
+)
 
 ALL = "all"
 DISPERSED = ("input_norm", "value_norm", "weight", "norm")
@@ -41,6 +106,9 @@ _LIMB = 64
 """Sums of squares are kept as multiples of this number and a rest. In one sum, either large values would reach the
 limit of exact sums, or small ones would be rounded to nothing."""
 
+_PANELS_PER_ROW = 4
+_SMALLEST_SHARE = 0.002
+
 
 class WeightsAndNormsTables(NamedTuple):
     """The results of `WeightsAndNorms`. Layers and heads are 1-based, and 0 stands for all of them together."""
@@ -48,6 +116,43 @@ class WeightsAndNormsTables(NamedTuple):
     dispersion: pd.DataFrame  # columns measure, layer, head, mean, sd, cv, min, max, count
     correlation: pd.DataFrame  # columns layer, head, class, rho, pairs
     grid: pd.DataFrame  # columns layer, class, weight, value_norm (lower edges of a cell), pairs
+
+
+class Spread(NormQuestion):
+    """How do weights and norms vary, and do they vary together?"""
+
+    name = "spread"
+    tables = (DISPERSION, CORRELATION, GRID)
+    long = (GRID.name,)
+    template = Path(__file__).with_name("spread.html.j2")
+
+    def requests(self, planning: Planned) -> Iterable[Request]:
+        """Count weights and norms on a grid."""
+        return (planning.request("spread", CountWith(WeightsAndNorms, planning.shape)),)
+
+    def find(self, counts: NormCounts, looked: Any, earlier: Mapping[str, Any]) -> WeightsAndNormsTables | None:
+        """Return the dispersion, the correlation and the grid."""
+        for metric in counts.counted(self.name, WeightsAndNorms):
+            return metric.compute()
+        return None
+
+    def frames(self, answer: WeightsAndNormsTables, results: NormResults) -> Mapping[str, pd.DataFrame]:
+        """Return all tables."""
+        return {DISPERSION.name: answer.dispersion, CORRELATION.name: answer.correlation, GRID.name: answer.grid}
+
+    def show(self, answer: WeightsAndNormsTables, results: NormResults) -> Sequence[ShownTable]:
+        """Return the dispersion, and the correlations by layer, of all heads together."""
+        dispersion, correlation = answer.dispersion, answer.correlation
+        rows = rows_of(dispersion[(dispersion["layer"] == 0) & (dispersion["head"] == 0)])
+        rhos, title = correlation[correlation["head"] == 0], "Spearman’s ρ of α and ‖f(x)‖"
+        return (
+            ShownTable("norms_dispersion", "How much norms and weights vary", DISPERSION.columns, rows),
+            wide_by_layer(rhos, "class", "rho", title, name="norms_correlation", digits=2),
+        )
+
+    def draw(self, answer: WeightsAndNormsTables, results: NormResults, title: str) -> Mapping[str, Figure]:
+        """Draw weights against norms."""
+        return {"norms_grid": grid_figure(answer, title=title)} if len(answer.grid) else {}
 
 
 class WeightsAndNorms(ExactMetric):
@@ -254,3 +359,44 @@ def _grid(cells: _Cells) -> pd.DataFrame:
         weight=WEIGHTS.edges[weight_starts[grid["weight"]]],
         value_norm=NORMS.edges[norm_starts[grid["value_norm"]]],
     )
+
+
+@styled
+def grid_figure(spread: WeightsAndNormsTables, *, title: str = "") -> Figure:
+    """Draw α against ‖f(x)‖ by class, for all layers and each. The area of a dot is its share of the class's pairs."""
+    layers = spread.grid.groupby("layer", sort=False)
+    correlations = spread.correlation[spread.correlation["head"] == 0].set_index(["layer", "class"])["rho"]
+    n_columns = min(len(layers), _PANELS_PER_ROW)
+    n_rows = -(-len(layers) // n_columns)
+    figure, grid = panels(TEXT, 1.75 * n_rows + 0.5, n_rows, n_columns, sharex=True, sharey=True)
+    for axes, (layer, cells_of_layer) in zip(grid.flat, layers, strict=False):
+        for name, cells in cells_of_layer.groupby("class", sort=False):
+            # The lowest cell has no lower edge on a logarithmic axis, and rare cells would cover what is frequent.
+            share = cells["pairs"] / cells["pairs"].sum()
+            is_drawn = (share >= _SMALLEST_SHARE) & (cells["weight"] > 0) & (cells["value_norm"] > 0)
+            color, marker = CLASSES[str(name)]
+            axes.scatter(
+                cells["weight"][is_drawn] * 2**0.5 * 100,  # the middle of the octave
+                cells["value_norm"][is_drawn] * 2**0.125,  # the middle of the quarter of an octave
+                s=250 * share[is_drawn],
+                color=color,
+                marker=marker,
+                alpha=0.55,
+                linewidths=0,
+                label=str(name) if axes is grid.flat[0] else None,
+            )
+        rho = correlations.get((layer, "all"), float("nan"))
+        scope = "layer " + str(layer) if layer else "all layers"
+        axes.set_title(f"{scope}, ρ = {rho:.2f}")
+        log_scale(axes, "x", "y")
+    for axes in grid.flat[len(layers) :]:
+        axes.set_visible(False)
+    for axes in grid[-1]:
+        axes.set_xlabel("attention weight α (%)")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("norm of f(x)")
+    finish(figure, grid[0, 0], title)
+    for handle in figure.legends[0].legend_handles:
+        if isinstance(handle, PathCollection):
+            handle.set_sizes([20])  # in the panels, sizes have a meaning
+    return figure
