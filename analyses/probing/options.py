@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +23,7 @@ from ..shared.option_types import (
     RowScaling,
     SentenceLimit,
     TreebankWords,
+    split_names,
 )
 from ..shared.options import MapOptions, copies_of
 
@@ -282,8 +283,3 @@ class MapStoreOptions(OptionGroup):
     """Skip sentences of more than N pieces, including [CLS] and [SEP] (128 in the paper)."""
 
     batch_cells: BatchCells = None
-
-
-def split_names(given: Sequence[str]) -> list[str]:
-    """Return names that are separated by spaces or commas."""
-    return [name for part in given for name in part.split(",") if name]

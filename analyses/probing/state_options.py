@@ -10,7 +10,7 @@ from tyro.conf import arg
 from ..contract import OptionError, OptionGroup
 from ..option_groups import Bounds
 from ..shared.numbers import Number
-from .options import split_names
+from ..shared.option_types import split_names
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ example, has the kinds of maps of its cells in one group and the options of each
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from tyro.conf import arg
@@ -86,3 +87,8 @@ DryRun = Annotated[
         "and disk space that are needed. The model is loaded and reads a few inputs. Nothing is counted or written."
     ),
 ]
+
+
+def split_names(given: Sequence[str]) -> list[str]:
+    """Return names that are separated by spaces or commas."""
+    return [name for part in given for name in part.split(",") if name]
