@@ -139,7 +139,7 @@ def test_a_good_format(tmp_path):
         check_format(read_slashes, "")
 
 
-CONLL2012, CONLLU, GAP = FORMATS
+CONLL2012, CONLLU, GAP, *_ = FORMATS
 COLUMNS = "".join(f"#begin document (d{n})\nAnn (0)\nslept -\n\nshe (0)\n#end document\n" for n in range(3))
 
 

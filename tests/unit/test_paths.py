@@ -219,7 +219,7 @@ def test_maps_are_not_stored_in_the_folder_of_a_run(place):
     ids=lambda value: " ".join(map(str, value[:1])) if isinstance(value, list) else "",
 )
 def test_commands_write_nothing_where_nothing_may_be_written(place, arguments, message, capsys, monkeypatch):
-    for module in ("stored_run", "merging"):
+    for module in ("stored_run", "merge"):
         monkeypatch.setattr(
             f"attentionology.engine.{module}.states_in", lambda *_: pytest.fail("nothing is to be read")
         )
