@@ -21,7 +21,6 @@ from ..contract import Reader
 from ..counting.exact_sums import added, floating
 from .effects import AblationMaker
 from .heads import HeadEffects, Values
-from .options import AblationOptions
 from .rows import HEADS, LABELS, AblationQuestion, AblationResults, Effects, Looking, Planned
 
 STEPS, SEEDS = 10, 10
@@ -71,7 +70,7 @@ class Pruning(AblationQuestion):
     def look(self, looking: Looking) -> list[dict[str, Any]] | None:
         """Switch off more and more heads at once on the first sentences."""
         counts = looking.effects
-        inputs = looking.inputs[: counts.options[AblationOptions].pruning_sentences]
+        inputs = looking.inputs[: counts.chosen.pruning_sentences]
         heads = counts.facts.heads
         if not len(inputs) or len(heads) < 2:
             return None

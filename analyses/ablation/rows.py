@@ -164,13 +164,14 @@ class Effects:
 
     Attributes:
         options, facts: those of the run.
+        chosen: the options of the analysis.
         metrics: the metrics of all requests of the run, by name.
         min_count: relations with fewer words or masked pieces are not tested.
     """
 
     def __init__(self, options: OptionSet, counted: Counted[AblationFacts]) -> None:
         self.options, self.facts, self.metrics, self._counted = options, counted.facts, counted.metrics, counted
-        self.min_count = options[CountOptions].min_count
+        self.chosen, self.min_count = options[AblationOptions], options[CountOptions].min_count
 
     @property
     def complete(self) -> bool:
