@@ -1,7 +1,7 @@
 """A survey on disk: what its questions are answered from, so that its report can be made again without any model.
 
-The folder of a survey has the states of a run, see `attentionology.engine.results.states`, but no metrics: what was found in
-the cells is among the facts. Tables and page do not need the counts of the cells, which are far larger.
+The folder of a survey has the states of a run, see `attentionology.engine.results.states`, but no metrics: what was
+found in the cells is among the facts. Tables and page do not need the counts of the cells, which are far larger.
 """
 
 from __future__ import annotations
