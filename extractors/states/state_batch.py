@@ -122,7 +122,8 @@ class StateMaker:
         # Pooling is linear, so that it is done once for all layers; the whole states of pieces are not kept.
         stacked = torch.stack([hidden[layer] for layer in layers], dim=1)
         pooled = _pool(batch.pieces, stacked, self.pooling)
-        if not pooled.isfinite().all():
+        # The sum is not finite if a state is not, and takes a fraction of the time. It may also be too large by itself.
+        if not pooled.sum().isfinite() and not pooled.isfinite().all():
             raise ModelError(f"{batch.encoder.label}: a hidden state is not a finite number")
         lengths = torch.tensor([pieces.words for pieces in batch.pieces])
         return StateBatch(pooled, lengths, layers, batch.sentences, self.pooling)
@@ -148,7 +149,7 @@ def _pool(
     if pooling == "mean":
         # Padding holds whatever the model computes there, even NaN, which a weight of 0 would not keep out.
         inside = torch.arange(n) < torch.tensor([len(pieces) for pieces in batch])[:, None]
-        states = states.masked_fill(~inside.to(states.device)[:, None, :, None], 0)
+        states.masked_fill_(~inside.to(states.device)[:, None, :, None], 0)  # in the copy that stacking has made
         return word_means(batch, n, states.dtype).to(states.device)[:, None] @ states
     words = max(pieces.words for pieces in batch)
     pooled = states.new_zeros(*states.shape[:2], words, states.shape[3])

@@ -9,6 +9,7 @@ all files are checked by their seals before they are used, so an interrupted run
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,11 +102,19 @@ def store_states(
         store = _Store(encoder, sentences, folders, size_of_part, {**options, "batch_cells": batch_cells}, dtype)
         missing = {part: store.missing(part, log) for part in range(-(-len(sentences) // size_of_part))}
         store.check_space(missing)
+        # A part is written while the model reads the next one, as hashing and writing take a quarter of the time.
+        writer = stack.enter_context(ThreadPoolExecutor(1))
+        written: Future[None] | None = None
         for part, layers_of_part in missing.items():
-            if layers_of_part:
-                store.make(part, layers_of_part, advance)
-            else:
+            if not layers_of_part:
                 advance(len(store.of_part(part)))
+                continue
+            tensors, facts = store.make(part, layers_of_part, advance)
+            if written is not None:
+                written.result()  # raises what went wrong, and keeps no more than two parts in memory
+            written = writer.submit(store.write, part, tensors, facts)
+        if written is not None:
+            written.result()
     return store.states(
         made=sum(len(store.of_part(part)) for part, layers_of_part in missing.items() if layers_of_part)
     )
@@ -151,8 +160,10 @@ class _Store:
             self.digests[path] = digest_in(path)
         return tuple(absent)
 
-    def make(self, part: int, layers: Sequence[int], advance: Callable[[int], object]) -> None:
-        """Make the files of a part for some layers."""
+    def make(
+        self, part: int, layers: Sequence[int], advance: Callable[[int], object]
+    ) -> tuple[dict[int, list[Tensor]], dict[str, Any]]:
+        """Return the states of a part for some layers, sentence by sentence, and what is known of its sentences."""
         sentences = self.of_part(part)
         indices: dict[int, list[int]] = {}  # of a sentence in the corpus, by its id; the same may occur twice
         for index, sentence in enumerate(sentences, start=part * self.size):
@@ -173,11 +184,14 @@ class _Store:
             "substituted_words": log.substituted_words,
             "skipped": [(indices[id(skipped.sentence)].pop(), skipped.reason) for skipped in log.skipped],
         }
-        for row, layer in enumerate(layers):
-            stacked = [states[index][row] for index in order]
-            rows = torch.cat(stacked) if stacked else torch.empty(0, self.encoder.width, dtype=_TYPES[self.dtype])
+        return {layer: [states[index][row] for index in order] for row, layer in enumerate(layers)}, facts
+
+    def write(self, part: int, states: Mapping[int, Sequence[Tensor]], facts: dict[str, Any]) -> None:
+        """Write the files of a part for some layers."""
+        for layer, of_sentences in states.items():
+            empty = torch.empty(0, self.encoder.width, dtype=_TYPES[self.dtype])
             path = self.folders[layer] / file_of_part(part)
-            self.digests[path] = write_tensors(path, {"states": rows}, facts)
+            self.digests[path] = write_tensors(path, {"states": torch.cat([empty, *of_sentences])}, facts)
         self.facts[part] = facts
 
     def check_space(self, missing: Mapping[int, Sequence[int]]) -> None:
@@ -217,6 +231,7 @@ class _Store:
         """Yield each sentence of a batch with its states, in the type of the store."""
         for sentence, states, length in zip(batch.sentences, batch.states, batch.lengths.tolist(), strict=True):
             stored = states[:, :length].to("cpu", _TYPES[self.dtype], copy=True)
-            if not stored.isfinite().all():  # decoders have a few dimensions with very large values
+            # Decoders have a few dimensions with very large values.
+            if self.dtype == "float16" and not stored.isfinite().all():
                 raise ExtractionError(f"sentence {sentence.id!r}: a state is too large for float16; use float32")
             yield sentence, stored
