@@ -68,6 +68,8 @@ class Probing(AnalysisOfAnswers[ProbeFacts, ProbeResults, Tested]):
 
     def heading(self, results: ProbeResults, titles: Titles) -> tuple[str, str]:
         """Return the title of the part of the page, and that of figures."""
+        if "layers" in results.answers:
+            return f"What can be read from the attention and from the hidden states of {titles.model}", titles.figure
         return f"What the attention heads of {titles.model} together know of syntax", titles.figure
 
     def summary_of(self, results: ProbeResults) -> Mapping[str, Any]:
