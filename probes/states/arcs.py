@@ -59,6 +59,8 @@ class ArcAttentionModule(ArcModule):
     def __init__(self, dim: int, rank: int, heads: int, generator: torch.Generator) -> None:
         super().__init__(dim, rank, generator)
         self.attention = AttentionScorer(heads, generator)
+        # It begins as the classifier of states alone. With random weights of the heads, training could end too early.
+        nn.init.zeros_(self.attention.weight)
 
     def forward(self, examples: StateExamples) -> Float[Tensor, "batch words candidates"]:
         """Return the score of every candidate for every word; candidate 0 is ROOT, and padding is none."""
