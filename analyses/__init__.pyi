@@ -59,6 +59,7 @@ from .probing.options import ProbeOptions as ProbeOptions
 from .probing.options import ProbeTrainingOptions as ProbeTrainingOptions
 from .probing.options import TreebankOptions as TreebankOptions
 from .probing.rows import ProbeResults as ProbeResults
+from .probing.state_options import StateProbeOptions as StateProbeOptions
 from .shared.input_options import ExampleOptions as ExampleOptions
 from .shared.input_options import LimitOptions as LimitOptions
 from .shared.input_options import OptionalModelOptions as OptionalModelOptions

@@ -30,6 +30,9 @@ from .training import Kept
 _SCORES = {"uas": "UAS", "uuas": "UUAS", "dspr": "DSpr", "root": "root", "nspr": "NSpr"}
 """How scores are called, where it is not by the name in the tables."""
 
+_SCORE = "number, −1 to 1"
+"""The type of a score, which is a share or a correlation."""
+
 _SIGNED = ("selectivity", "over_random")
 
 
@@ -78,8 +81,8 @@ LAYERS = Schema(
         TableColumn("task", "text", "`gold`, or the name of the control task"),
         TableColumn("run", "number from 1", "the training run"),
         TableColumn("score", "text", "the score: `uas`, `uuas`, `dspr`, `root`, `nspr`, or `accuracy`"),
-        TableColumn("value", "share", "its value on the tested sentences"),
-        TableColumn("dev", "share", "the score on the dev sentences, by which layers are chosen"),
+        TableColumn("value", _SCORE, "its value on the tested sentences: a share, or a correlation (`dspr`, `nspr`)"),
+        TableColumn("dev", _SCORE, "the first score of the probe on the dev sentences, by which layers are chosen"),
     ),
 )
 
@@ -97,14 +100,15 @@ STATES_TABLE = Schema(
         TableColumn("source", "text", "`model`, or the name of what predicts without states"),
         TableColumn("runs", "count", "training runs"),
         TableColumn(
-            "value value_low value_high", "share", "the mean over runs, with the interval over sentences", "found",
+            "value value_low value_high", _SCORE,
+            "the mean over runs, with the interval over sentences: a share, or a correlation (`dspr`, `nspr`)", "found",
             cell=_written("value"), beside=_bounds("value"),
             help="the share of heads (UAS), edges (UUAS), labels or roots that are right, or a mean correlation (DSpr, "
             "NSpr)",
         ),
-        TableColumn("value_sd", "share", "the standard deviation over runs"),
+        TableColumn("value_sd", "number", "the standard deviation over runs"),
         TableColumn(
-            "control", "share", "the mean on the first control task", "control task", cell=_written("control"),
+            "control", _SCORE, "the mean on the first control task", "control task", cell=_written("control"),
             optional=True,
         ),
         TableColumn(
@@ -112,16 +116,16 @@ STATES_TABLE = Schema(
             "selectivity", cell=_written("selectivity"), beside=_bounds("selectivity"), optional=True, room="page",
         ),
         TableColumn(
-            "random", "share", "the mean on copies with random weights in their layers", "random weights",
+            "random", _SCORE, "the mean on copies with random weights in their layers", "random weights",
             cell=_written("random"), optional=True,
         ),
         TableColumn(
             "over_random over_random_low over_random_high", "points", "`value` − `random`; the interval is paired",
             "over random", cell=_written("over_random"), beside=_bounds("over_random"), optional=True,
         ),
-        TableColumn("dev", "share", "the mean on the dev sentences"),
-        TableColumn("chosen", "yes or no", "whether the dev sentences chose the layer"),
-        TableColumn("by_length", "yes or no", "whether the score is a correlation, averaged by sentence length"),
+        TableColumn("dev", _SCORE, "the mean on the dev sentences"),
+        TableColumn("chosen", "`True` or `False`", "whether the dev sentences chose the layer"),
+        TableColumn("by_length", "`True` or `False`", "whether it is a correlation, averaged by sentence length"),
     ),
 )  # fmt: skip
 
