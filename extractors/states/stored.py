@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, overload
@@ -18,6 +18,9 @@ from ...storage.sealed import DamagedError, digest_in
 from ..errors import ExtractionError
 from ..maps.batching import ExtractionLog
 from .state_batch import Pooling, StateBatch
+
+Change = Callable[[Tensor], Tensor]
+"""What changes the states of a sentence of one layer, shape (words, dim), and leaves their shape as it is."""
 
 
 class StatePlace(NamedTuple):
@@ -59,13 +62,15 @@ class StoredStates(Sequence[StateBatch]):
     _places: tuple[StatePlace, ...]
     _digests: Mapping[Path, str]
     _open: dict[Path, Any] = field(default_factory=dict)
+    _changes: tuple[Change, ...] = ()
 
     def __len__(self) -> int:
         return len(self.sentences)
 
     def __repr__(self) -> str:
         layers = f"layers {', '.join(map(str, self.layers))}"
-        return f"StoredStates({layers}, {amount(len(self), 'sentences')}, {amount(self.dim, 'dimensions')})"
+        changed = f", changed {amount(len(self._changes), 'times')}" if self._changes else ""
+        return f"StoredStates({layers}, {amount(len(self), 'sentences')}, {amount(self.dim, 'dimensions')}{changed})"
 
     @overload
     def __getitem__(self, index: int) -> StateBatch: ...
@@ -107,6 +112,36 @@ class StoredStates(Sequence[StateBatch]):
             raise ValueError("these are not the sentences whose states are stored")
         return replace(self, sentences=tuple(sentences))
 
+    def changed(self, change: Change) -> StoredStates:
+        """Return the same sentences with other states, which are computed whenever a sentence is read.
+
+        What is on disk stays as it is. Changes follow one another: the second one gets what the first one gives.
+
+        Args:
+            change: maps the states of a sentence of one layer, shape (words, dim), to new states of the same shape. It
+                must give the same for the same states.
+
+        Raises:
+            ValueError: when a sentence is read, if the new states have another shape or are not all finite numbers.
+
+        Example:
+            Without the direction in which plural and singular nouns differ on the mean:
+
+            >>> import torch
+            >>> from attentionology import load_encoder, load_treebank, store_states
+            >>> from attentionology.probes import labels
+            >>> sentences = load_treebank("sample").sentences[:10]
+            >>> states = store_states(load_encoder("demo"), sentences, "cache", layers=[3]).layer(3)
+            >>> rows = torch.cat([batch.states[0, 0] for batch in states])
+            >>> numbers = [number for sentence in sentences for number in labels(sentence, "feats:Number")]
+            >>> means = [rows[[number == value for number in numbers]].mean(0) for value in ("Sing", "Plur")]
+            >>> direction = torch.nn.functional.normalize(means[0] - means[1], dim=0)
+            >>> without = states.changed(lambda rows: rows - (rows @ direction)[:, None] * direction)
+            >>> bool((without[0].states @ direction).abs().max() < 1e-5)
+            True
+        """
+        return replace(self, _changes=(*self._changes, change))
+
     def _rows(self, layer: int, place: StatePlace) -> Float[Tensor, "words dim"]:
         """Read the rows of a sentence from the file of its part."""
         path = self.folders[layer] / file_of_part(place.part)
@@ -121,7 +156,16 @@ class StoredStates(Sequence[StateBatch]):
                 f"{path}: the stored states have changed since they were checked ({error}); the same command makes "
                 "them again"
             ) from error
-        return rows.float()
+        states = rows.float()
+        for change in self._changes:
+            given = change(states)
+            if given.shape != states.shape or not given.isfinite().all():
+                raise ValueError(
+                    f"a change of states of shape {tuple(states.shape)} gave {tuple(given.shape)}; it must give finite "
+                    "numbers of the same shape"
+                )
+            states = given
+        return states
 
 
 def file_of_part(part: int) -> str:

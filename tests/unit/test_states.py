@@ -237,6 +237,33 @@ def test_relabeled_states_have_the_same_words(tmp_path):
         stored.relabeled(renamed[::-1])
 
 
+def test_changed_states_are_computed_from_those_that_are_stored(tmp_path):
+    stored = store(tmp_path, layers=[0, 2])
+    seen = []
+
+    def doubled(rows):
+        seen.append(tuple(rows.shape))
+        return 2 * rows
+
+    changed = stored.changed(doubled).changed(lambda rows: rows + 1)  # in this order
+    assert [batch.sentences for batch in changed] == [batch.sentences for batch in stored]
+    for before, after in zip(stored, changed, strict=True):
+        assert torch.equal(after.states, 2 * before.states + 1)
+    assert set(seen) == {(len(sentence), stored.dim) for sentence in stored.sentences}
+    assert torch.equal(changed.layer(2).subset([1])[0].states, 2 * stored.layer(2)[1].states + 1)
+    assert repr(stored) in repr(changed).replace(", changed 2 times", "")
+    again = store(tmp_path, layers=[0, 2])
+    assert again.made == 0
+    assert torch.equal(again[0].states, stored[0].states)
+
+
+@pytest.mark.parametrize("change", [lambda rows: rows[1:], lambda rows: rows[:, 1:], lambda rows: rows / 0])
+def test_a_change_gives_finite_numbers_of_the_same_shape(change, tmp_path):
+    changed = store(tmp_path, layers=[0]).changed(change)
+    with pytest.raises(ValueError, match="finite numbers of the same shape"):
+        changed[0]
+
+
 def test_parts_of_large_models_are_smaller():
     encoder = tiny.encoder()
     assert module.part_size(encoder) == 1024
