@@ -21,6 +21,7 @@ from .scorers import HeadScorer, Scorer
 from .splits import control_task
 from .states.annotation import control_labels, control_trees, labels, tree_depths, tree_distances
 from .states.arcs import ArcAttentionProbe, ArcProbe
+from .states.codelength import CodedBlock, Codelength, codelength
 from .states.depth import DepthProbe
 from .states.distance import DistanceProbe
 from .states.examples import StateExamples, StateModule
@@ -40,6 +41,8 @@ __all__ = [
     "AttentionProbe",
     "AttentionWordsProbe",
     "Checkpoint",
+    "CodedBlock",
+    "Codelength",
     "Decoding",
     "DecodingError",
     "DepthProbe",
@@ -67,6 +70,7 @@ __all__ = [
     "added_up",
     "arc_weights",
     "batch_from_array",
+    "codelength",
     "control_labels",
     "control_task",
     "control_trees",

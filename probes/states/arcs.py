@@ -98,6 +98,7 @@ class ArcProbe(StateProbe):
     usual = StateRecipe(batch=10, factor=0.5, better=0.001)
     metrics = (StateScore("uas"),)
     controls = ("trees", "behaviors")
+    softmax = True
     finds_heads = True
     beside = ("attention", "best single head")
     color = "orange"
@@ -120,8 +121,16 @@ class ArcProbe(StateProbe):
 
     def losses(self, predicted: Float[Tensor, "batch words candidates"], examples: StateExamples) -> Tensor:
         """Return the cross-entropy of the candidates in nats, summed over the words that have a head."""
-        gold = examples.padded([_numbers(heads) for heads in examples.gold], UNKNOWN)
+        gold = examples.padded([self.numbers(heads) for heads in examples.gold], UNKNOWN)
         return cross_entropy(predicted.flatten(0, 1), gold.flatten(), ignore_index=UNKNOWN, reduction="sum")
+
+    def numbers(self, gold: Heads) -> ndarray:
+        """Return the heads as numbers of candidates."""
+        return np.array([UNKNOWN if head is None else head for head in gold], dtype=np.int64)
+
+    def alternatives(self, words: int) -> int:
+        """Return the number of candidates: ROOT and all words."""
+        return words + 1
 
     def cut(self, predicted: Tensor, words: int) -> ndarray:
         """Return the scores of the candidates of a sentence, ROOT first."""
@@ -136,7 +145,7 @@ class ArcProbe(StateProbe):
     def outcome(self, predicted: ndarray, gold: Heads, sentence: Sentence) -> dict[str, Fraction]:
         """Return how many words without punctuation get their head."""
         is_scored = scored(sentence)
-        right = decode(predicted, "argmax") == _numbers(gold)
+        right = decode(predicted, "argmax") == self.numbers(gold)
         return {"uas": Fraction(int(right[is_scored].sum()), int(is_scored.sum()))}
 
 
@@ -161,8 +170,3 @@ class ArcAttentionProbe(ArcProbe):
     def make_module(self, dim: int) -> StateModule:
         """Return both classifiers."""
         return ArcAttentionModule(dim, self.rank, self.heads_, self.generator())
-
-
-def _numbers(heads: Heads) -> ndarray:
-    """Return the heads as numbers, `UNKNOWN` where there is none."""
-    return np.array([UNKNOWN if head is None else head for head in heads], dtype=np.int64)

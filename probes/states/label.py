@@ -88,6 +88,7 @@ class LabelProbe(StateProbe):
     usual = StateRecipe(factor=0.5, better=0.001)
     metrics = (StateScore("accuracy"),)
     controls = ("types",)
+    softmax = True
     keyed = True
     learned = ("classes_",)
 
@@ -129,8 +130,17 @@ class LabelProbe(StateProbe):
 
     def losses(self, predicted: Float[Tensor, "batch words classes"], examples: StateExamples) -> Tensor:
         """Return the cross-entropy in nats, summed over the words that have a known label."""
-        gold = examples.padded([self._numbers(known) for known in examples.gold], _NONE)
+        gold = examples.padded([self.numbers(known) for known in examples.gold], _NONE)
         return cross_entropy(predicted.flatten(0, 1), gold.flatten(), ignore_index=_NONE, reduction="sum")
+
+    def numbers(self, gold: Labels) -> ndarray:
+        """Return the number of the class of each word."""
+        number_of = {name: number for number, name in enumerate(self.classes_)}
+        return np.array([_NONE if label is None else number_of.get(label, _NONE) for label in gold], dtype=np.int64)
+
+    def alternatives(self, words: int) -> int:
+        """Return the number of classes."""
+        return len(self.classes_)
 
     def cut(self, predicted: Tensor, words: int) -> ndarray:
         """Return the scores of the classes for the words of a sentence."""
@@ -172,13 +182,8 @@ class LabelProbe(StateProbe):
 
     def right(self, predicted: ndarray, gold: Labels) -> ndarray:
         """Return which words get their label."""
-        numbers = self._numbers(gold)
+        numbers = self.numbers(gold)
         return np.asarray((predicted.argmax(1) == numbers) & (numbers != _NONE))
-
-    def _numbers(self, gold: Labels) -> ndarray:
-        """Return the number of the class of each word."""
-        number_of = {name: number for number, name in enumerate(self.classes_)}
-        return np.array([_NONE if label is None else number_of.get(label, _NONE) for label in gold], dtype=np.int64)
 
 
 class RelationProbe(LabelProbe):

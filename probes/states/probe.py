@@ -47,6 +47,8 @@ class StateProbe(ABC):
         color: its color in figures, by its name in the palette.
         reads_maps: whether it reads word maps beside the states.
         learned: the attributes that `prepare` sets, sequences of names, which are saved with the probe.
+        softmax: whether what it predicts of a word are the scores of alternatives, of which a softmax makes
+            probabilities. It then has a codelength, see `attentionology.probes.codelength`.
         keyed: whether its name is followed by a key that says what is learned, such as ``label:upos``.
         module_: the trained module.
         history_: one row per epoch, see `attentionology.probes.StateRecipe`.
@@ -100,6 +102,7 @@ class StateProbe(ABC):
     finds_heads: ClassVar[bool] = False
     beside: ClassVar[tuple[str, ...]] = ()
     color: ClassVar[str] = "black"
+    softmax: ClassVar[bool] = False
     keyed: ClassVar[bool] = False
     learned: ClassVar[tuple[str, ...]] = ()
 
@@ -171,6 +174,14 @@ class StateProbe(ABC):
         if all(value is None for known in gold for value in known):
             raise TrainingError(f"no word has what the probe {self.name!r} learns")
 
+    def numbers(self, gold: Gold) -> ndarray:
+        """Return the number of the right alternative of each word, negative without one; of probes with a softmax."""
+        raise TypeError(f"the probe {self.name!r} predicts no probabilities of alternatives")
+
+    def alternatives(self, words: int) -> int:
+        """Return the number of alternatives of a word in a sentence of so many words; of probes with a softmax."""
+        raise TypeError(f"the probe {self.name!r} predicts no probabilities of alternatives")
+
     def cut(self, predicted: Tensor, words: int) -> ndarray:
         """Return what is predicted of one sentence, without the padding of its batch."""
         return predicted[tuple(slice(words) for _ in predicted.shape)].numpy()
@@ -183,6 +194,7 @@ class StateProbe(ABC):
         maps: Sequence[MapBatch] = (),
         dev_maps: Sequence[MapBatch] = (),
         gold: Callable[[Sentence], Gold] | None = None,
+        prepared_from: Sequence[Gold] = (),
         report: Report = lambda _: None,
         checkpoint: Checkpoint | None = None,
     ) -> Self:
@@ -193,6 +205,8 @@ class StateProbe(ABC):
             dev: sentences to end the training by.
             maps, dev_maps: word maps of the same sentences in the same order, if the probe reads maps.
             gold: what is learned in place of `gold`, such as a control task.
+            prepared_from: the annotation that `prepare` reads, such as that of more sentences, whose classes the probe
+                then has; by default that of the training sentences.
             report: called with the state of the training after every epoch.
             checkpoint: the file to continue from if it is there, which is also kept up to date.
 
@@ -205,7 +219,7 @@ class StateProbe(ABC):
         stopping = Reading(dev or (), dev_maps if self.reads_maps else (), read_gold)
         if not len(training):
             raise TrainingError("there is no sentence to learn from")
-        self.prepare(training.gold)
+        self.prepare(prepared_from or training.gold)
         dim, heads = training.dim, training.heads
         if self.reads_maps and not heads:
             raise ValueError(f"the probe {self.name!r} reads word maps; give maps of the same sentences (store_maps)")
