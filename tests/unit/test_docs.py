@@ -158,12 +158,16 @@ PREFIXES = {"dependency", "surface", "norms", "coreference", "probe", "explain",
 """How the names of tables begin."""
 
 
-OF_SEVERAL_TYPES = {"low", "high", "min", "max", "mean", "published", "weight", "heldout_min", "heldout_max"}
+OF_SEVERAL_TYPES = {
+    *("low", "high", "min", "max", "mean", "value", "value_low", "value_high", "published", "weight"),
+    *("heldout_min", "heldout_max"),
+}
 """Columns whose type depends on what the table is about."""
 
 
 TYPES = {
-    *("text", "share", "count", "points", "nats", "p", "number", "number from 0", "number from 1", "number, 0 to 1"),
+    *("text", "share", "count", "points", "nats", "bits", "p", "number", "number from 0", "number from 1"),
+    "number, 0 to 1",
     *("number, 0 to 2", "number, −1 to 1", "number, words", "number, tokens", "number, loss per unit of attention"),
     *("`True` or `False`", "as `unit` says", "as above", "as the measure"),
 }
