@@ -25,6 +25,7 @@ WRITTEN: Mapping[str, Callable[[Any], str]] = {
     "share": percent,
     "points": lambda value: percent(value, sign=True),
     "nats": lambda value: number(value, 2),
+    "bits": lambda value: number(value, 2),
     "p": lambda value: number(value, 4),
     "number": number,
 }
@@ -51,8 +52,8 @@ class TableColumn:
         names: the columns of the CSV file, separated by spaces. The first one has the value; it is empty if the cells
             are made of other columns.
         type: the type of the value, which decides how it is written: ``count``, ``number from 1``, ``number``,
-            ``nats``, ``p``, ``share`` (in percent) or ``points`` (in percent, with a sign). Values of other types are
-            written as they are. A unit may follow after a comma.
+            ``nats``, ``bits``, ``p``, ``share`` (in percent) or ``points`` (in percent, with a sign). Values of other
+            types are written as they are. A unit may follow after a comma.
         meaning: the entry of the reference, a phrase.
         heading: the heading where the column is shown; empty for a column of the CSV file alone.
         cell: makes the text of a cell from a row, if it is not the value as its type is written.

@@ -16,6 +16,7 @@ from ..counting.comparable import Comparable
 from ..questions import AnalysisOfAnswers
 from ..shared.merged_facts import key_of_texts
 from ..shared.options import CountOptions
+from .codelength import Codelengths, codelength_table
 from .contrasts import Contrasts
 from .controls import Controls
 from .head_weights import UsedHeads
@@ -37,7 +38,8 @@ class Probing(AnalysisOfAnswers[ProbeFacts, ProbeResults, Tested]):
     facts_type = ProbeFacts
     summary = "probe: probes that predict syntactic heads from the maps of all heads (Clark et al. 2019, section 5)."
     questions = (
-        Scores(), Published(), Controls(), Contrasts(), Layers(), Lengths(), Relations(), UsedHeads(), Runs(),
+        Scores(), Published(), Controls(), Contrasts(), Layers(), Codelengths(), Lengths(), Relations(), UsedHeads(),
+        Runs(),
     )  # fmt: skip
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[ProbeFacts]:
@@ -83,11 +85,12 @@ class Probing(AnalysisOfAnswers[ProbeFacts, ProbeResults, Tested]):
         }
 
     def show(self, results: ProbeResults, width: int) -> RenderableType:
-        """Return the table of methods, and that of hidden states."""
-        methods = methods_table(results).terminal(width)
-        if "layers" not in results.answers:
-            return methods
-        return Group(methods, states_table(results.answers["layers"]).terminal(width))
+        """Return the table of methods, and those of hidden states."""
+        tables = [methods_table(results)]
+        for name, table_of in (("layers", states_table), ("codelength", codelength_table)):
+            if name in results.answers:
+                tables.append(table_of(results.answers[name]))
+        return Group(*(table.terminal(width) for table in tables))
 
     def comparable(self, counted: Counted[ProbeFacts]) -> Sequence[Comparable]:
         """Return the attachment scores of all methods, and those of probes by relation."""

@@ -42,6 +42,7 @@ class ProbingOptions(OptionGroup):
     def check(self, loaded: Collection[Role] = (), *, has_vectors: bool = False) -> None:
         """Validate the options before anything slow happens."""
         from ...corpora_loaders.lines import archive_of
+        from ...probes import make_state_probe
 
         super().check()
         self.treebanks.check(loaded)
@@ -49,7 +50,13 @@ class ProbingOptions(OptionGroup):
         for group in (self.model, self.training, self.maps, self.states, self.store, self.counts):
             group.check()
         if self.states != StateProbeOptions() and not self.probes.of_states():
-            raise OptionError("--layers, --pooling, --rank and --hidden are for probes of hidden states, such as arcs")
+            options = "--layers, --pooling, --rank, --hidden and --codelength"
+            raise OptionError(f"{options} are for probes of hidden states, such as arcs")
+        if self.states.codelength and not any(make_state_probe(name).softmax for name in self.probes.of_states()):
+            raise OptionError(
+                "--codelength is for probes that predict probabilities: label:KEY, relation, arcs and arcs+attention; "
+                "distance and depth predict none"
+            )
         if self.feed_forward != FeedForwardOptions() and "atbff" not in self.maps.map:
             raise OptionError("--ff-bias is for maps that pass the feed-forward block (atbff…)")
         files = [Path(name) for names in self.treebanks.files(loaded).values() for name in names]

@@ -126,17 +126,15 @@ def train_split(setting: StateSetting, training: StateTraining, fold: int, *, wa
     split = training.splits[fold]
     stages, cache_log = Stages(), CacheLog()
     probe = make_state_probe(training.probe, **setting.arguments, random_state=training.seed)
-    gold: Callable[[Sentence], Any] = probe.gold
-    if training.task != GOLD:
-        gold = probe.control(split.train.sentences, training.seed, training.task)
+    gold = learned(probe, training, split)
     train, dev, test = (store.layer(training.layer) for store in (split.train, split.dev, split.test))
     of_split = (split.maps.train, split.maps.dev or (), split.maps.test)
     maps: tuple[Sequence[MapBatch], ...] = of_split if probe.reads_maps else ((), (), ())
     label = training.label + (f", fold {fold + 1}/{len(training.splits)}" if len(training.splits) > 1 else "")
-    key = _training_key(probe, training, split)
+    key = training_key(probe, training, split)
     checkpoint = Checkpoint(setting.cache / "training" / f"{key}.safetensors", cache_log=cache_log)
     with stages(f"train {training.probe}"), running("probe", probe.name, "fit()", type(probe).__module__):
-        _fit(probe, (train, dev), maps[:2], gold, checkpoint, label, watched=watched)
+        fit_probe(probe, (train, dev), maps[:2], gold, checkpoint, label, watched=watched)
     with stages("score"), running("probe", probe.name, "predict()", type(probe).__module__):
         predicted = probe.predict(test, maps[2])
         rows = [
@@ -164,7 +162,14 @@ def train_split(setting: StateSetting, training: StateTraining, fold: int, *, wa
     )
 
 
-def _fit(
+def learned(probe: StateProbe, training: StateTraining, split: StateSplit) -> Callable[[Sentence], Any]:
+    """Return what is learned: what the annotation says, or a control task."""
+    if training.task == GOLD:
+        return probe.gold
+    return probe.control(split.train.sentences, training.seed, training.task)
+
+
+def fit_probe(
     probe: StateProbe,
     states: tuple[StoredStates, StoredStates],
     maps: Sequence[Any],
@@ -173,13 +178,17 @@ def _fit(
     label: str,
     *,
     watched: bool,
+    prepared_from: Sequence[Any] = (),
 ) -> None:
     """Train a probe, with a progress bar if it is watched."""
     recipe = probe.recipe or probe.usual
 
     def fit(report: Callable[[Any], object]) -> None:
         try:
-            probe.fit(*states, maps=maps[0], dev_maps=maps[1], gold=gold, report=report, checkpoint=checkpoint)
+            probe.fit(
+                *states, maps=maps[0], dev_maps=maps[1], gold=gold, prepared_from=prepared_from, report=report,
+                checkpoint=checkpoint,
+            )  # fmt: skip
         except TrainingError as error:
             raise TrainingError(f"{label}: {error}") from None
 
@@ -196,7 +205,7 @@ def fractions_of(probe: StateProbe, predicted: ndarray, gold: Any, sentence: Sen
     return [(outcome[score.name].found, outcome[score.name].of) for score in probe.metrics]
 
 
-def _training_key(probe: StateProbe, training: StateTraining, split: StateSplit) -> str:
+def training_key(probe: StateProbe, training: StateTraining, split: StateSplit) -> str:
     """Return a digest of all that the weights of a trained probe depend on; the tested sentences are no part of it."""
     depends_on: dict[str, Any] = {
         "format": 1,

@@ -26,6 +26,7 @@ from .methods import RANDOM
 from .options import Role
 from .rows import Attempt, StateTried, Task
 from .run_options import ProbingOptions
+from .state_codes import CodeOutcome, train_codes
 from .state_folds import (
     BEHAVIORS,
     GOLD,
@@ -62,6 +63,7 @@ class TrainedStates:
     chosen: Mapping[str, int] = field(default_factory=dict)  # the layer of each probe
     layers: tuple[int, ...] = ()
     stores: tuple[StoredStates, ...] = ()
+    codes: tuple[CodeOutcome, ...] = ()
 
     @property
     def attempts(self) -> list[Attempt]:
@@ -78,7 +80,8 @@ def train_state_probes(options: ProbingOptions, inputs: ProbingInputs, workspace
     trainer = _Trainer(options, inputs, workspace)
     stores = trainer.store(inputs.encoder, inputs.stores, layers, "states")
     splits = _state_splits(inputs.splits, stores)
-    model = list(trainer.train(_trainings(options, names, layers, MODEL, GOLD, splits), "the probes"))
+    of_model = _trainings(options, names, layers, MODEL, GOLD, splits)
+    model = list(trainer.train(of_model, "the probes"))
     chosen = _chosen(model)
     compared: list[StateTraining] = []  # what the probes are compared with, in the order of the table
     if options.probes.control_task():
@@ -98,7 +101,8 @@ def train_state_probes(options: ProbingOptions, inputs: ProbingInputs, workspace
         compared += _trainings(options, names, layers, RANDOM_WEIGHTS, GOLD, _state_splits(cut, of_copy), copy)
         used += of_copy.values()
     outcomes = [*trainer.floors(names, splits), *model, *trainer.train(compared, "what they are compared with")]
-    return TrainedStates(tuple(trainer.with_attempts(outcomes, chosen)), chosen, layers, tuple(used))
+    codes = tuple(trainer.codes([*of_model, *compared])) if options.states.codelength else ()
+    return TrainedStates(tuple(trainer.with_attempts(outcomes, chosen)), chosen, layers, tuple(used), codes)
 
 
 def _trainings(
@@ -149,14 +153,28 @@ class _Trainer:
                 )
         return stores
 
-    def train(self, trainings: Sequence[StateTraining], label: str) -> Iterator[StateOutcome]:
-        """Train probes, in this process or in several."""
-        setting = StateSetting(
+    @property
+    def setting(self) -> StateSetting:
+        """What all trainings have in common."""
+        return StateSetting(
             arguments=_arguments(self.options),
             trees=self.options.probes.tree,
             cache=self.workspace.cache,
             folder=self.workspace.folder,
         )
+
+    def codes(self, trainings: Sequence[StateTraining]) -> Iterator[CodeOutcome]:
+        """Compute the codes of trainings of probes with a softmax, on the task itself and on the first control task."""
+        coded = []
+        for training in trainings:
+            probe = _made(training.probe, self.options)
+            if probe.softmax and training.task in (GOLD, probe.controls[0]):
+                coded.append(training)
+        return train_codes(self.setting, coded, self.options.training.workers, self.workspace)
+
+    def train(self, trainings: Sequence[StateTraining], label: str) -> Iterator[StateOutcome]:
+        """Train probes, in this process or in several."""
+        setting = self.setting
         jobs = [(index, fold) for index, training in enumerate(trainings) for fold in range(len(training.splits))]
         prepare = functools.partial(prepare_training, setting, tuple(trainings))
         results = results_in_order(prepare, jobs, self.options.training.workers, f"train {label}", __name__)

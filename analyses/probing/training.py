@@ -50,13 +50,13 @@ class TrainedProbes:
     @property
     def resumed(self) -> int:
         """How many trainings continued from an interrupted run."""
-        return sum(outcome.resumed for outcome in self.outcomes) + sum(each.resumed for each in self.states.outcomes)
+        return sum(each.resumed for each in (*self.outcomes, *self.states.outcomes, *self.states.codes))
 
     @property
     def checkpoints(self) -> list[Path]:
         """The checkpoints of all trainings, which are of no use once the results are in place."""
-        of_states = (path for outcome in self.states.outcomes for path in outcome.checkpoints)
-        return [*(path for outcome in self.outcomes for path in outcome.checkpoints), *of_states]
+        trained = (*self.outcomes, *self.states.outcomes, *self.states.codes)
+        return [path for each in trained for path in each.checkpoints]
 
     @property
     def arcs(self) -> dict[str, list[Arcs]]:
