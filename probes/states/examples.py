@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -116,8 +116,17 @@ class Reading:
             states=states,
             words=torch.arange(states.shape[1]) < lengths[:, None],
             gold=[self.gold[number] for number in numbers],
-            maps=[self.maps[number] for number in numbers] if self.maps else (),
+            maps=[self._maps_of(number, batches[place]) for place, number in enumerate(numbers)] if self.maps else (),
         )
+
+    def _maps_of(self, number: int, states: StateBatch) -> MapBatch:
+        """Return the maps of a sentence, which gradients can flow through."""
+        batch = self.maps[number]
+        if [each.words for each in batch.sentences] != [each.words for each in states.sentences]:
+            sentences = " and ".join(f"{each.id!r}" for each in (states.sentences[0], *batch.sentences))
+            raise ValueError(f"states and maps are not of the same sentences in the same order: {sentences}")
+        # `extract` makes its maps in the inference mode of torch, which a copy leaves.
+        return replace(batch, maps=batch.maps.clone()) if batch.maps.is_inference() else batch
 
     def in_order(self) -> Iterator[StateExamples]:
         """Yield all sentences in their order, a few at a time."""

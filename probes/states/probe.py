@@ -235,8 +235,13 @@ class StateProbe(ABC):
         return self
 
     def predict(self, states: Sequence[StateBatch], maps: Sequence[MapBatch] = ()) -> list[ndarray]:
-        """Return what the probe predicts, sentence by sentence."""
-        return [predicted for predicted, _, _ in self._predicted(Reading(states, maps, lambda _: ()))]
+        """Return what the probe predicts, sentence by sentence; ``maps`` are as in `fit`.
+
+        Raises:
+            ValueError: the states or maps are others than those that the probe was trained on.
+        """
+        reading = Reading(states, maps if self.reads_maps else (), lambda _: ())
+        return [predicted for predicted, _, _ in self._predicted(reading)]
 
     def outcomes(
         self,
@@ -294,6 +299,8 @@ class StateProbe(ABC):
         """Yield what is predicted of each sentence, what is known of it, and the sentence."""
         if len(reading) and reading.dim != self.dim_:
             raise ValueError(f"trained on states of {self.dim_} dimensions, these have {reading.dim}")
+        if len(reading) and self.reads_maps and reading.heads != self.heads_:
+            raise ValueError(f"trained on maps of {self.heads_} heads beside the states, these are of {reading.heads}")
         for examples in reading.in_order():
             with torch.inference_mode(), one_thread():
                 together = self.module_(examples)
