@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import inspect
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,38 +15,35 @@ import numpy.typing as npt
 
 from ..corpora_loaders import Sentence, Treebank, WordVectors, load_treebank
 from ..extractors import MapBatch, extract
-from ..probes import (
-    TUNED,
-    Checkpoint,
-    Probe,
-    Recipe,
-    TrainingError,
-    load_probe,
-    register_probe,
-    registered_probes,
-    unregister_probe,
-)
+from ..probes import TUNED, Checkpoint, Probe, Recipe, StateProbe, TrainingError, load_probe
 from ..storage.errors import AttentionologyError
 from ..storage.plugins import checked_class
+from .checked_probes import (
+    SEEDED,
+    InterruptedTrainingError,
+    check_arguments,
+    check_equal,
+    check_weights,
+    registration,
+)
 from .failing import fail, only_own_errors
 from .models import small_encoder
+from .state_probes import check_state_probe
 
 Scores = list[npt.NDArray[Any]]
 
 _SENTENCES, _DIMENSIONS = 12, 4
-_CLOSE: Any = {"rtol": 1e-4, "atol": 1e-5}
 
 
-class _InterruptedError(Exception):
-    """Training is interrupted."""
-
-
-def check_probe(probe: type[Probe], **arguments: Any) -> None:
-    """Check that a probe keeps its contract.
+def check_probe(probe: type[Probe] | type[StateProbe], **arguments: Any) -> None:
+    """Check that a probe of maps or of hidden states keeps its contract.
 
     Training with the same ``random_state`` gives the same scores, and its initial weights depend on nothing else. So do
     batches of any size, another order of the sentences that are scored, a training that was interrupted and continued,
     and a probe that was saved and loaded. Maps of one head, sentences of one word and words without heads are read.
+
+    A probe of hidden states gives each word a prediction, and exactly the scores in ``metrics``. Its control tasks
+    depend on words alone, and on heads only if the probe is given them. Its floors predict arrays of the same shape.
 
     Args:
         probe: the class. It need not be registered.
@@ -62,11 +57,21 @@ def check_probe(probe: type[Probe], **arguments: Any) -> None:
         >>> from attentionology.probes import AttentionProbe
         >>> check_probe(AttentionProbe)
     """
-    checked_class("probe", probe, Probe, f"{probe.__module__}.{probe.__qualname__}")
+    bases: Any = (Probe, StateProbe)
+    checked_class("probe", probe, bases, f"{probe.__module__}.{probe.__qualname__}")
+    with registration(probe):
+        if issubclass(probe, StateProbe):
+            check_state_probe(probe, arguments)
+        else:
+            _check_probe_of_maps(probe, arguments)
+
+
+def _check_probe_of_maps(probe: type[Probe], arguments: dict[str, Any]) -> None:
+    """Check a registered probe of maps."""
     bench = Bench(probe, arguments)
-    with _registration(probe), tempfile.TemporaryDirectory(prefix="attentionology-") as folder:
+    with tempfile.TemporaryDirectory(prefix="attentionology-") as folder:
         with only_own_errors("if it is made and trained", refuses=False):
-            _check_arguments(bench)
+            check_arguments(bench.made())
             fitted = bench.made().fit(list(batches()))
             expected = list(fitted.scores(batches()))
         for batch, scores in zip(batches(), expected, strict=True):
@@ -84,7 +89,7 @@ def check_probe(probe: type[Probe], **arguments: Any) -> None:
         if not probe.reads_attention:
             other = [replace(batch, maps=batch.maps.flip(-1)) for batch in batches()]
             advice = "Set reads_attention = True, so that it is also trained on models with random weights"
-            _check_equal(
+            check_equal(
                 list(fitted.scores(other)), expected, "for other maps, which it does not read as it says", advice
             )
 
@@ -122,20 +127,6 @@ def vectors() -> WordVectors:
     return WordVectors(array, {word: index for index, word in enumerate(words)}, sha256="0" * 64)
 
 
-def _check_arguments(bench: Bench) -> None:
-    """Check that the arguments of the constructor are attributes with defaults, and are saved."""
-    probe = bench.made()
-    own = inspect.signature(bench.probe.__init__).parameters.values()
-    given = [one.name for one in own if one.name != "self" and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
-    for name in given:
-        if not hasattr(probe, name):
-            fail(f"The argument {name!r} of the constructor is no attribute", f"Set self.{name} = {name}")
-    json.dumps(probe.arguments())
-    usual = {"recipe", "random_state", "vectors"}
-    if missing := [name for name in given if name not in usual and name not in probe.arguments()]:
-        fail(f"arguments() lacks {missing[0]!r}, so a probe that is loaded is another one", "Return it there")
-
-
 def _check_seeds(bench: Bench, expected: Scores) -> None:
     """Check that the same seed gives the same probe, whatever was drawn before, and that it is used."""
     import torch
@@ -143,18 +134,9 @@ def _check_seeds(bench: Bench, expected: Scores) -> None:
     with torch.random.fork_rng():
         torch.manual_seed(20)  # which the probe must not read
         again = bench.made().fit(list(batches()))
-    advice = "Draw initial weights with generator=self.generator(), and keep no state in the class"
-    _check_equal(list(again.scores(batches())), expected, "if it is trained again with the same random_state", advice)
-    first, second = (_initial(bench.made(random_state=seed)) for seed in (0, 1))
-    varied = [name for name, array in first.items() if array.size > 1 and array.std() > 0]
-    if varied and all((first[name] == second[name]).all() for name in varied):
-        fail("The initial weights are the same for every random_state, although they are not constant", advice)
-
-
-def _initial(probe: Probe) -> dict[str, npt.NDArray[Any]]:
-    _, layers, heads, *_ = batches()[0].maps.shape
-    scorer = probe.make_scorer((layers, heads))
-    return {name: parameter.detach().numpy().copy() for name, parameter in scorer.named_parameters()}
+    check_equal(list(again.scores(batches())), expected, "if it is trained again with the same random_state", SEEDED)
+    _, *shape, _, _ = batches()[0].maps.shape
+    check_weights([bench.made(random_state=seed).make_scorer(shape) for seed in (0, 1)])
 
 
 def _check_batches(bench: Bench, fitted: Probe, expected: Scores) -> None:
@@ -164,11 +146,11 @@ def _check_batches(bench: Bench, fitted: Probe, expected: Scores) -> None:
     order = [batches()[sentences.index(sentence)] for batch in large for sentence in batch.sentences]
     advice = "Score a sentence by its own maps alone; example.maps and example.words leave out padding"
     found, alone = list(fitted.scores(large)), list(fitted.scores(order))
-    _check_equal(found, alone, "in larger batches", advice, exact=False)
+    check_equal(found, alone, "in larger batches", advice, exact=False)
     backward = list(fitted.scores(batches()[::-1]))[::-1]
-    _check_equal(backward, expected, "if the sentences are scored in another order", advice)
+    check_equal(backward, expected, "if the sentences are scored in another order", advice)
     streamed = bench.made().fit(iter(batches()))
-    _check_equal(list(streamed.scores(batches())), expected, "if it is trained on a stream", advice)
+    check_equal(list(streamed.scores(batches())), expected, "if it is trained on a stream", advice)
 
 
 def _check_interrupted(bench: Bench, expected: Scores, path: Path) -> None:
@@ -180,15 +162,15 @@ def _check_interrupted(bench: Bench, expected: Scores, path: Path) -> None:
 
         def interrupt(_: object, seen: Iterator[int] = seen) -> None:
             if next(seen, None) is None:
-                raise _InterruptedError
+                raise InterruptedTrainingError
 
-        with suppress(_InterruptedError):
+        with suppress(InterruptedTrainingError):
             bench.made(recipe=recipe).fit(list(batches()), report=interrupt, checkpoint=Checkpoint(path, every=0))
         with only_own_errors("if training continues after an interruption", refuses=False):
             continued = bench.made(recipe=recipe).fit(list(batches()), checkpoint=Checkpoint(path))
         advice = "Let all that is learned be parameters of the scorer, and nothing be drawn while it is trained"
         found = list(continued.scores(batches()))
-        _check_equal(found, whole, "if training was interrupted and continued", advice)
+        check_equal(found, whole, "if training was interrupted and continued", advice)
         path.unlink()
 
 
@@ -199,7 +181,7 @@ def _check_saved(bench: Bench, fitted: Probe, expected: Scores, folder: Path) ->
         loaded = load_probe(folder, vectors() if bench.probe.reads_words else None)
         found = list(loaded.scores(batches()))
     advice = "Let all that is learned be parameters of the scorer, and return further arguments in arguments()"
-    _check_equal(found, expected, "if it was saved and loaded", advice)
+    check_equal(found, expected, "if it was saved and loaded", advice)
 
 
 def _check_unusual(bench: Bench) -> None:
@@ -227,27 +209,3 @@ def _check_unusual(bench: Bench) -> None:
     with only_own_errors("on maps of one head", refuses=False):
         fitted = bench.made().fit(list(batches(heads=1)))
         list(fitted.scores(batches(heads=1)))
-
-
-def _check_equal(found: Scores, expected: Scores, when: str, advice: str, *, exact: bool = True) -> None:
-    """Check that scores are equal, or equal up to the rounding of float32."""
-    pairs = list(zip(found, expected, strict=True))
-    if exact:
-        same = all(np.array_equal(one, two) for one, two in pairs)
-    else:
-        same = all(np.allclose(one, two, **_CLOSE) for one, two in pairs)
-    if not same:
-        fail(f"The scores are others {when}", advice)
-
-
-@contextmanager
-def _registration(probe: type[Probe]) -> Iterator[None]:
-    """Register a probe while the block runs, unless it is registered."""
-    if registered_probes().get(probe.name) is probe:
-        yield
-        return
-    register_probe(probe)
-    try:
-        yield
-    finally:
-        unregister_probe(probe.name)

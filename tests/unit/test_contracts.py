@@ -38,7 +38,7 @@ from attentionology.analyses.surface.analysis import Surface
 from attentionology.corpora_loaders.coreference.benchmarks import COLUMNS as OF_GAP
 from attentionology.corpora_loaders.documents import Documents
 from attentionology.extractors import list_kinds
-from attentionology.probes import list_probes, registered_probes
+from attentionology.probes import list_probes, registered_probes, registered_state_probes
 from attentionology.testing import (
     check_analysis,
     check_explanation_test,
@@ -164,7 +164,8 @@ def test_formats(name):
 
 @pytest.mark.parametrize("name", list_probes())
 def test_probes(name):
-    check_probe(registered_probes()[name])
+    known: dict[str, Any] = {**registered_probes(), **registered_state_probes()}
+    check_probe(known[name])
 
 
 @pytest.mark.parametrize("name", registered_tests())
