@@ -24,7 +24,7 @@ from ..counting.held_out import NO_CLAIM
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import points, share
 from .rows import ProbeQuestion, ProbeResults, StateTried, Tested
-from .state_scores import MODEL, RANDOM_WEIGHTS, StateScores, contrast_rows, state_rows
+from .state_scores import GOLD, MODEL, RANDOM_WEIGHTS, StateScores, contrast_rows, first_columns, state_rows
 from .training import Kept
 
 _SCORES = {"uas": "UAS", "uuas": "UUAS", "dspr": "DSpr", "root": "root", "nspr": "NSpr"}
@@ -159,13 +159,13 @@ TRAINING = Schema(
 
 @dataclass(frozen=True)
 class LayerTables:
-    """The answer: the four tables, and the effective number of sentences."""
+    """The answer: the four tables, and the effective number of sentences that have what each probe finds."""
 
     layers: pd.DataFrame
     states: pd.DataFrame
     contrasts: pd.DataFrame
     training: pd.DataFrame
-    units: float
+    units: dict[str, float]
     recipes: tuple[str, ...]
     parameters: dict[str, int]
 
@@ -186,7 +186,12 @@ class Layers(ProbeQuestion):
         return {
             "tried": [asdict(tried) for outcome in outcomes for tried in outcome.tried],
             "chosen": dict(chosen),
-            "parameters": {outcome.tried[0].probe: outcome.parameters for outcome in outcomes if outcome.history},
+            "parameters": {
+                # Of the task itself, as a control task may have fewer classes.
+                outcome.tried[0].probe: outcome.parameters
+                for outcome in outcomes
+                if (outcome.tried[0].source, outcome.tried[0].task) == (MODEL, GOLD)
+            },
             "recipes": [f"{name}: {recipe_phrase(make_state_probe(name).usual)}" for name in chosen],
             "history": [asdict(epoch) for outcome in outcomes for epoch in outcome.history],
         }
@@ -211,7 +216,7 @@ class Layers(ProbeQuestion):
                 columns=["probe", "layer", "second", "difference", "low", "high", "p", "p_holm"],
             ),
             training=pd.DataFrame(looked["history"]),
-            units=scored.units,
+            units={probe: scored.units(first_columns(scored, probe, layer)) for probe, layer in chosen.items()},
             recipes=tuple(looked["recipes"]),
             parameters=looked["parameters"],
         )
@@ -336,7 +341,7 @@ def layer_texts(answer: LayerTables) -> Iterator[str]:
         text = (
             f"{probe}: on test sentences, layer {best['layer']:.0f}, which the dev sentences chose, has {score} {found}"
         )
-        if answer.units < FEWEST_UNITS or math.isnan(best["value_low"]):
+        if answer.units[probe] < FEWEST_UNITS or math.isnan(best["value_low"]):
             yield f"{text}. It is not compared: {NO_CLAIM.format(units='sentences')}."
             continue
         of_contrasts = rows_of(contrasts[contrasts["probe"] == probe])

@@ -80,10 +80,9 @@ class StateScores:
             "dev": math.nan if tried.dev is None else tried.dev,
         }
 
-    @property
-    def units(self) -> float:
-        """The effective number of sentences, which claims need."""
-        return effective_number(np.array(self.lengths))
+    def units(self, columns: Sequence[int]) -> float:
+        """Return the effective number of sentences that have something to score, which claims need."""
+        return effective_number(self.fractions[:, columns[0], 1]) if columns else 0.0
 
 
 def _by_length(weights: ndarray, found: ndarray, of: ndarray, lengths: ndarray) -> ndarray:
@@ -97,7 +96,7 @@ def _by_length(weights: ndarray, found: ndarray, of: ndarray, lengths: ndarray) 
     if not means:
         return np.full(len(weights), np.nan)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.nanmean(means, axis=0))
+        return np.asarray(np.nansum(means, axis=0) / np.isfinite(means).sum(axis=0))
 
 
 def state_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[dict[str, Any]]:
@@ -113,7 +112,7 @@ def state_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[dict[
         value, replicates = scored.mean_of(columns)
         control = scored.columns(probe, layer, MODEL, _first_control(probe), score)
         random = scored.columns(probe, layer, RANDOM_WEIGHTS, GOLD, score)
-        low, high = bootstrap_interval(replicates)
+        low, high = _bounds(replicates)
         yield {
             "probe": probe,
             "score": score,
@@ -132,6 +131,11 @@ def state_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[dict[
         }
 
 
+def _bounds(replicates: ndarray) -> tuple[float, float]:
+    """Return the interval of a score, without the replicates that have nothing to score."""
+    return bootstrap_interval(replicates[np.isfinite(replicates)])
+
+
 def _first_control(probe: str) -> str:
     return make_state_probe(probe).controls[0]
 
@@ -142,15 +146,20 @@ def _beside(
     """Return a value to compare with, and the difference with its paired interval; NaN if there is none."""
     other_value, other_replicates = other
     paired = replicates - other_replicates if len(other_replicates) else np.array([])
-    low, high = bootstrap_interval(paired)
+    low, high = _bounds(paired)
     return {name: other_value, difference: value - other_value, f"{difference}_low": low, f"{difference}_high": high}
+
+
+def first_columns(scored: StateScores, probe: str, layer: int) -> list[int]:
+    """Return the columns of the first score of a probe of the model, which are its runs."""
+    return scored.columns(probe, layer, MODEL, GOLD, make_state_probe(probe).metrics[0].name)
 
 
 def contrast_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[tuple[Any, ...]]:
     """Yield the differences of the chosen layer and others, and of the same layer and other sources."""
     for probe, layer in chosen.items():
         score = make_state_probe(probe).metrics[0].name
-        own = scored.mean_of(scored.columns(probe, layer, MODEL, GOLD, score))
+        own = scored.mean_of(first_columns(scored, probe, layer))
         others: list[tuple[int, tuple[float, ndarray], str, tuple[float, ndarray]]] = []
         for tried in dict.fromkeys((t.layer, t.source) for t in scored.tried if t.probe == probe and t.task == GOLD):
             other_layer, source = tried
@@ -185,7 +194,7 @@ def _tested(first: tuple[float, ndarray], second: tuple[float, ndarray]) -> tupl
         return math.nan, math.nan, math.nan
     paired = first[1] - second[1]
     paired = paired[np.isfinite(paired)]
-    low, high = bootstrap_interval(paired)
+    low, high = _bounds(paired)
     error = float(paired.std(ddof=1)) if len(paired) > 1 else 0.0
     if error == 0:
         return low, high, math.nan
