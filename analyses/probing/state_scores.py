@@ -166,7 +166,7 @@ def contrast_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[tu
             other = scored.mean_of(scored.columns(probe, other_layer, source, GOLD, score))
             if source == MODEL and other_layer != layer:
                 others.append((layer, own, f"layer {other_layer}", other))
-            elif source == RANDOM_WEIGHTS and other_layer == 0:
+            elif source == RANDOM_WEIGHTS and other_layer == 0 and not make_state_probe(probe).reads_maps:
                 continue  # the same states, bit by bit
             elif source == RANDOM_WEIGHTS:
                 of_layer = scored.mean_of(scored.columns(probe, other_layer, MODEL, GOLD, score))
