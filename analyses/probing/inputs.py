@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...corpora_loaders import CorpusError, Sentence, Treebank, WordVectors, load_treebank, load_vectors
 from ...extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, store_maps
-from ...probes import scored
+from ...probes import make_state_probe, scored
 from ...probes.recipe import RecipeChoice, choose_recipe
 from ...probes.splits import Split, make_splits
 from ...reports.progress import Stages, progress_bar
@@ -66,6 +66,7 @@ def read_inputs(options: ProbingOptions, loaded: LoadedInputs, workspace: Worksp
         maps = options.maps
         map_makers([maps.map], maps.merge, maps.normalize)  # an unknown kind is an error before the model is loaded
         encoder = loaded.encoder or options.model.load()
+        _check_states(options, encoder, treebanks)
     stores = store_treebanks(encoder, treebanks, options, workspace, label="maps")
     training = options.training
     choice = choose_recipe(
@@ -148,6 +149,22 @@ def _read_treebanks(options: ProbingOptions, loaded: LoadedInputs) -> dict[Role,
             if (other := role_of.setdefault(file.sha256, role)) != role:
                 raise CorpusError(f"--{other} and --{role} both have this file", file=file.path)
     return treebanks
+
+
+def _check_states(options: ProbingOptions, encoder: Encoder, treebanks: Mapping[Role, Treebank]) -> None:
+    """Raise an error before anything slow happens if a probe of hidden states has no layer or nothing to learn."""
+    probes = [make_state_probe(name) for name in options.probes.of_states()]
+    if not probes:
+        return
+    options.states.chosen(encoder.n_layers)
+    for role, treebank in treebanks.items():
+        for probe in probes:
+            known = [any(value is not None for value in probe.gold(sentence)) for sentence in treebank.sentences]
+            if not any(known):
+                message = f"no {role} word has what the probe {probe.full_name} learns"
+                raise CorpusError(message, file=treebank.files[0].path if treebank.files else None)
+    if options.probes.copies_asked():
+        encoder.random_layers(options.seed)  # an unknown architecture is an error
 
 
 def _read_vectors(options: ProbingOptions, treebanks: Mapping[Role, Treebank]) -> WordVectors | None:

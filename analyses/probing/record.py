@@ -16,7 +16,7 @@ import pandas as pd
 from ...corpora_loaders import Sentence, WordVectors
 from ...corpora_loaders.tree import counted_relations
 from ...extractors import get_kind
-from ...probes import make_state_probe, registered_probes
+from ...probes import make_state_probe, registered_probes, registered_state_probes
 from ...probes.recipe import FEWEST_STEPS, steps_per_epoch
 from ...storage.plugins import extensions
 from ...storage.writing import amount
@@ -50,12 +50,13 @@ def describe(
     }
     tested = treebanks.pop("test")
     chosen = {
-        "probe": options.probes.chosen(has_vectors=inputs.vectors is not None),
+        "probe": [*_of_maps(options, inputs), *options.probes.of_states()],
         "recipe": inputs.choice.name,
         **shown_options,
     }
-    known = registered_probes()
-    origins = [("probe", name, known[name].__module__) for name in chosen["probe"]]
+    known: dict[str, Any] = {**registered_probes(), **registered_state_probes()}
+    families = dict.fromkeys(name.partition(":")[0] for name in chosen["probe"])  # without the keys of labels
+    origins = [("probe", name, known[name].__module__) for name in families]
     from_packages = extensions([*origins, ("map kind", options.maps.map.removeprefix("rollout:"), "")])
     return {
         **describe_command(command, {**options.flat(), **chosen}, options.seed, workspace.stages),
@@ -90,6 +91,11 @@ def describe(
     }
 
 
+def _of_maps(options: ProbingOptions, inputs: ProbingInputs) -> list[str]:
+    """Return the names of the probes of maps."""
+    return options.probes.chosen(has_vectors=inputs.vectors is not None)
+
+
 def _describe_states(options: ProbingOptions, trained: TrainedStates) -> dict[str, Any]:
     """Return what the run record says of probes of hidden states; nothing without any."""
     if not trained.outcomes:
@@ -114,7 +120,7 @@ def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: Trai
     alone: npt.NDArray[np.int64] = np.asarray(sum(baseline.correct_ for baseline in trained.single_heads))
     of_run = ProbeFacts(
         model=inputs.encoder.name,
-        probes=tuple(options.probes.chosen(has_vectors=inputs.vectors is not None)),
+        probes=tuple(_of_maps(options, inputs)),
         tried=tuple(Tried(attempt.method, attempt.task, attempt.decoding, attempt.run) for attempt in attempts),
         replicates=options.counts.replicates,
         seed=options.seed,
@@ -189,9 +195,10 @@ def facts(options: ProbingOptions, inputs: ProbingInputs) -> Iterator[str]:
         )
     epochs = f"{recipe.epochs} epoch{'s' if recipe.epochs > 1 else ''}{' at most' if recipe.patience else ''}"
     decay = f", weight decay {recipe.weight_decay:g}" if recipe.weight_decay else ""
-    yield f"recipe “{inputs.choice.name}”, because {inputs.choice.reason}"
-    yield f"{epochs}, learning rate {recipe.learning_rate:g}{decay}"
-    if recipe.patience is not None:
+    if _of_maps(options, inputs):  # those of hidden states have recipes of their own, which the page has beside them
+        yield f"recipe “{inputs.choice.name}”, because {inputs.choice.reason}"
+        yield f"{epochs}, learning rate {recipe.learning_rate:g}{decay}"
+    if _reads_dev(options, inputs):
         n_dev = sum(len(split.dev or ()) for split in splits) // len(splits)
         source = "" if "dev" in inputs.treebanks else ", held out of the training sentences"
         yield f"stopped by {amount(n_dev, 'dev sentences')}{source}"
@@ -201,6 +208,11 @@ def facts(options: ProbingOptions, inputs: ProbingInputs) -> Iterator[str]:
         yield "one map for all heads of a layer, shown as head 1"
     if inputs.vectors is not None:
         yield f"word vectors: {Path(inputs.vectors.path).name}, {inputs.vectors.dimensions} dimensions"
+
+
+def _reads_dev(options: ProbingOptions, inputs: ProbingInputs) -> bool:
+    """Return whether trainings were stopped by dev sentences."""
+    return inputs.choice.recipe.patience is not None or bool(options.probes.of_states())
 
 
 def notes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes) -> Iterator[str]:
@@ -238,7 +250,7 @@ def warnings(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspac
     yield from workspace.cache_log.warnings()
     recipe = inputs.choice.recipe
     steps = steps_per_epoch(inputs.splits) * recipe.epochs
-    if steps < FEWEST_STEPS and recipe.patience is None:
+    if steps < FEWEST_STEPS and recipe.patience is None and _of_maps(options, inputs):
         n_steps = f"{steps:,} step{'s' if steps > 1 else ''}"
         yield f"Trained in {n_steps}, which may be too few; --recipe tuned trains until the score no longer rises."
     if inputs.vectors is not None:
@@ -249,7 +261,7 @@ def warnings(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspac
     repeated, tested = overlap(inputs)
     if repeated > _MUCH_OVERLAP * tested:
         yield f"{100 * repeated / tested:.0f} % of the tested sentences also occur word for word in training."
-    repeated, tested = overlap(inputs, dev=True) if recipe.patience is not None else (0, 0)
+    repeated, tested = overlap(inputs, dev=True) if _reads_dev(options, inputs) else (0, 0)
     if repeated > _MUCH_OVERLAP * tested:
         share = f"{100 * repeated / tested:.0f} %"
         yield f"{share} of the tested sentences also occur word for word among the dev sentences."

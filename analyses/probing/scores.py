@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from ...probes import registered_state_probes
 from ...reports.columns import Row, Schema, TableColumn, bar, bounds
 from ...reports.drawing import BLACK, TEXT, finish, panel, styled
 from ...reports.finding import Finding
@@ -92,7 +93,10 @@ class Scores(ProbeQuestion):
 
     def values(self, answer: pd.DataFrame, results: ProbeResults) -> Mapping[str, Any]:
         """Return what was trained on what, and how to read the table."""
-        argmax = results.argmax
+        argmax, of_states = results.argmax, registered_state_probes()
+        shown = [of_states[name] for name in argmax["method"] if name in of_states]
+        reads_maps = bool(results.probes) or any(probe.reads_maps for probe in shown)
+        read = [*(["attention maps"] if reads_maps else []), *(["hidden states"] if shown else [])]
         return {
             "rows": rows_of(argmax),
             "tree": bool((results.methods["decoding"] == "tree").any()),
@@ -101,7 +105,8 @@ class Scores(ProbeQuestion):
             "has_published": "paper_uas" in argmax,
             "has_intervals": bool((argmax["uas_low"] < argmax["uas_high"]).any()),
             # Probes on random weights have more runs, because every copy of the network has its own.
-            "runs": min(argmax.loc[argmax["method"].isin(results.probes), "runs"], default=argmax["runs"].max()),
+            "runs": min(argmax.loc[argmax["method"].isin([*results.probes, *of_states]), "runs"], default=1),
+            "read": " and ".join(read) or "attention maps",
             "facts": list(results.facts),
             "notes": list(results.notes),
         }

@@ -154,7 +154,7 @@ def of_run(**changes: Any) -> Any:
 OPTIONS: Any = SimpleNamespace(
     training=SimpleNamespace(seeds=4),
     maps=SimpleNamespace(map="weight"),
-    probes=SimpleNamespace(copies=lambda has_vectors: 0),
+    probes=SimpleNamespace(copies=lambda has_vectors: 0, chosen=lambda has_vectors: ["attention"], of_states=list),
     treebanks=SimpleNamespace(folds=5, limit=None),
 )
 VECTORS = SimpleNamespace(
@@ -183,6 +183,29 @@ def test_facts_say_what_probes_were_trained_on():
     assert said[-2:] == ["one map for all heads of a layer, shown as head 1", "word vectors: glove.txt, 50 dimensions"]
     given = list(facts(OPTIONS, of_run(choice=choice, treebanks={"dev": None})))
     assert given[3] == "stopped by 2 dev sentences"
+
+
+OF_STATES: Any = SimpleNamespace(
+    **{
+        **vars(OPTIONS),
+        "probes": SimpleNamespace(
+            copies=lambda has_vectors: 0, chosen=lambda has_vectors: [], of_states=lambda: ["arcs"]
+        ),
+    }
+)
+
+
+def test_a_run_of_states_alone_says_nothing_of_recipes_of_maps():
+    said = list(facts(OF_STATES, of_run()))
+    assert [fact.partition(":")[0] for fact in said] == [
+        "trained on 4 sentences (12 words) of train.conllu",
+        "stopped by 2 dev sentences, held out of the training sentences",
+        "seeds",
+        "map “weight”",
+    ]
+    workspace: Any = SimpleNamespace(cache_log=SimpleNamespace(warnings=list))
+    _, of_dev = warnings(OF_STATES, of_run(), workspace)
+    assert of_dev == "60 % of the tested sentences also occur word for word among the dev sentences."
 
 
 def test_notes_say_which_maps_were_made_and_what_is_repeated_or_unknown():
@@ -232,5 +255,5 @@ def test_warnings_of_probes_say_how_few_steps_and_how_much_is_repeated_or_unknow
     said = list(warnings(OPTIONS, of_run(vectors=many), workspace))
     assert said[2] == "36 % of the tested words have no vector. Probes that read words cannot tell them apart."
     limit: Any = SimpleNamespace(folds=2, limit=9, files=lambda: {"train": ["a", "b", "c"], "test": ["d"]})
-    said = list(warnings(SimpleNamespace(treebanks=limit), of_run(), workspace))  # type: ignore[arg-type]
+    said = list(warnings(SimpleNamespace(**{**vars(OPTIONS), "treebanks": limit}), of_run(), workspace))  # type: ignore[arg-type]
     assert said[-1] == "--limit was reached before these files were read: b, c."
