@@ -18,7 +18,7 @@ from numpy import ndarray
 
 from ...extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, StoredStates, store_states
 from ...probes import StateProbe, make_state_probe
-from ...probes.splits import CorrectWords, Split
+from ...probes.splits import CorrectWords, Split, controlled
 from ...reports.progress import progress_bar
 from .folds import results_in_order
 from .inputs import ProbingInputs, Workspace, split_stores, store_treebanks
@@ -241,7 +241,8 @@ class _Trainer:
             for decoding in trained[0].heads:
                 correct = CorrectWords(self.inputs.sentences)
                 for split, of_split in zip(self.inputs.splits, trained, strict=True):
-                    correct.add(split, of_split.heads[decoding])
+                    gold = split if tried.task == GOLD else controlled(split, self.options.seeds[tried.run - 1])
+                    correct.add(gold, of_split.heads[decoding])
                 method = tried.probe + (RANDOM if tried.source == RANDOM_WEIGHTS else "")
                 task: Task = "dependencies" if tried.task == GOLD else "control"
                 attempts.append(Attempt(method, task, decoding, tried.run, correct.words))

@@ -11,7 +11,13 @@ import pytest
 
 import attentionology
 from attentionology import CountOptions, Encoder, ModelOptions, OptionError, load_treebank, load_vectors
-from attentionology.analyses import MapStoreOptions, ProbeOptions, ProbeTrainingOptions, TreebankOptions
+from attentionology.analyses import (
+    MapStoreOptions,
+    ProbeOptions,
+    ProbeTrainingOptions,
+    StateProbeOptions,
+    TreebankOptions,
+)
 from attentionology.corpora_loaders import Treebank, WordVectors
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.probes import AttentionProbe, registry
@@ -171,3 +177,12 @@ def test_a_probe_of_another_package_is_a_row_of_every_table(model, tmp_path):
     assert "opposite" in set(tables["probe_by_length"]["method"])
     assert (tmp_path / "run" / "probes" / "opposite-seed0-fold1" / "probe.json").exists()
     assert "always the last word of the sentence" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_the_control_of_a_probe_of_states_is_scored_by_the_heads_of_the_control_task(model):
+    options = [*GROUPS, ProbeOptions(controls=("task",)), StateProbeOptions(layers=("1",))]
+    run = attentionology.probe(model, probes="arcs", options=options)
+    layers = run.tables["probe_layers"].set_index("task")["value"]
+    [found] = run.tables["probe"].set_index("method").loc[["arcs"], "control_accuracy"]
+    assert found == pytest.approx(layers["behaviors"])
+    assert found > 0.1  # of the sentences' own heads, what has learned other ones finds far fewer
