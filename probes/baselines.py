@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -146,6 +146,14 @@ class SingleHead(HeadPredictor):
         direction, layer, head = np.unravel_index(last_best, correct.shape)
         self.best_ = int(direction), int(layer), int(head)
         return self
+
+    def attention(self, batches: Iterable[MapBatch]) -> Iterator[Float[ndarray, "words words"]]:
+        """Yield the weights of the best head from each word to each word, sentence by sentence."""
+        _, layer, head = self.best_
+        for batch in batches:
+            for example in probed_sentences([batch]):
+                weights = example.maps[layer * batch.maps.shape[2] + head]
+                yield weights[example.words, example.words].cpu().numpy()
 
     def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " _"]]:
         """Return the head of every word, sentence by sentence."""

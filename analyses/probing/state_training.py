@@ -7,7 +7,7 @@ which control tasks are trained that are comparable with those of probes of atte
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from ...corpora_loaders import Sentence
 from ...extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, StoredStates, store_states
-from ...probes import StateProbe, make_state_probe
+from ...probes import SingleHead, StateProbe, make_state_probe
 from ...probes.splits import CorrectWords, Split, controlled
 from ...reports.progress import progress_bar
 from .folds import results_in_order
@@ -71,8 +72,13 @@ class TrainedStates:
         return [attempt for outcome in self.outcomes for attempt in outcome.attempts]
 
 
-def train_state_probes(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspace) -> TrainedStates:
-    """Train and score all probes of hidden states that the options name; nothing is done without any."""
+def train_state_probes(
+    options: ProbingOptions, inputs: ProbingInputs, workspace: Workspace, single_heads: Sequence[SingleHead]
+) -> TrainedStates:
+    """Train and score all probes of hidden states that the options name; nothing is done without any.
+
+    The best single head of each split is scored beside them, where a probe says what a head would predict.
+    """
     names = options.probes.of_states()
     if not names:
         return TrainedStates()
@@ -100,7 +106,8 @@ def train_state_probes(options: ProbingOptions, inputs: ProbingInputs, workspace
         of_copy = trainer.store(twin, maps, layers, f"states of {label}")
         compared += _trainings(options, names, layers, RANDOM_WEIGHTS, GOLD, _state_splits(cut, of_copy), copy)
         used += of_copy.values()
-    outcomes = [*trainer.floors(names, splits), *model, *trainer.train(compared, "what they are compared with")]
+    floors = trainer.floors(names, splits, single_heads)
+    outcomes = [*floors, *model, *trainer.train(compared, "what they are compared with")]
     codes = tuple(trainer.codes([*of_model, *compared])) if options.states.codelength else ()
     return TrainedStates(tuple(trainer.with_attempts(outcomes, chosen)), chosen, layers, tuple(used), codes)
 
@@ -209,15 +216,22 @@ class _Trainer:
             parameters=trained[0].parameters,
         )  # fmt: skip
 
-    def floors(self, names: Sequence[str], splits: Sequence[StateSplit]) -> Iterator[StateOutcome]:
-        """Score what predicts without states."""
+    def floors(
+        self, names: Sequence[str], splits: Sequence[StateSplit], single_heads: Sequence[SingleHead]
+    ) -> Iterator[StateOutcome]:
+        """Score what predicts without states, among it the best single head of each split."""
         for name in names:
             probe = _made(name, self.options)
             fractions: dict[str, ndarray] = {}
-            for split in splits:
+            for split, best in zip(splits, single_heads, strict=True):
                 training = split.train.sentences
                 probe.prepare([probe.gold(sentence) for sentence in training])
-                for floor, predict in probe.floors(training, probe.gold).items():
+                floors = probe.floors(training, probe.gold)
+                of_best = [probe.of_head(attention) for attention in best.attention(split.maps.test)]
+                linked = [predicted for predicted in of_best if predicted is not None]
+                if len(linked) == len(of_best):
+                    floors["best single head"] = _looked_up(split.test.sentences, linked)
+                for floor, predict in floors.items():
                     shape = (len(self.inputs.sentences), len(probe.metrics), 2)
                     of_floor = fractions.setdefault(floor, np.zeros(shape))
                     for position, sentence in zip(split.maps.tested, split.test.sentences, strict=True):
@@ -247,6 +261,12 @@ class _Trainer:
                 task: Task = "dependencies" if tried.task == GOLD else "control"
                 attempts.append(Attempt(method, task, decoding, tried.run, correct.words))
             yield StateOutcome(**{**vars(outcome), "attempts": tuple(attempts)})
+
+
+def _looked_up(sentences: Sequence[Sentence], predicted: Sequence[ndarray]) -> Callable[[Sentence], ndarray]:
+    """Return a function that gives what was predicted of each sentence."""
+    by_sentence = dict(zip(map(id, sentences), predicted, strict=True))
+    return lambda sentence: by_sentence[id(sentence)]
 
 
 def _chosen(outcomes: Sequence[StateOutcome]) -> dict[str, int]:

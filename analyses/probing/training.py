@@ -89,7 +89,7 @@ def train_probes(options: ProbingOptions, inputs: ProbingInputs, workspace: Work
         trainings += _trainings_of_copy(options, inputs, copy, splits)
         maps += stores.values()
     outcomes = tuple(_train(trainings, options, inputs, workspace))
-    states = train_state_probes(options, inputs, workspace)
+    states = train_state_probes(options, inputs, workspace, single_heads)
     return TrainedProbes(baselines, single_heads, outcomes, tuple(maps), states)
 
 

@@ -73,6 +73,9 @@ class DepthProbe(DistanceProbe):
         deepest = max(means.values(), default=0.0)
         return {"depth by place": lambda sentence: np.array([means.get(n, deepest) for n in range(len(sentence))])}
 
+    def of_head(self, attention: ndarray) -> None:
+        """Return None, because a head links words and gives them no depth."""
+
     def outcome(self, predicted: ndarray, gold: Heads, sentence: Sentence) -> dict[str, Fraction]:
         """Return whether the root is found, and the correlation."""
         depths = tree_depths(gold)

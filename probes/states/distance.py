@@ -104,6 +104,10 @@ class DistanceProbe(StateProbe):
 
         return {"chain": chain}
 
+    def of_head(self, attention: ndarray) -> ndarray | None:
+        """Return smaller distances for words that are linked by more attention, in whichever direction is stronger."""
+        return np.asarray(-np.maximum(attention, attention.T))
+
     def kept(self, sentence: Sentence) -> ndarray:
         """Return which words are no punctuation."""
         return np.asarray(kept_words(sentence))

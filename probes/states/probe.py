@@ -165,6 +165,14 @@ class StateProbe(ABC):
         """
         return {}
 
+    def of_head(self, attention: ndarray) -> ndarray | None:
+        """Return what would be predicted of the words of a sentence by one attention head; None if it cannot be.
+
+        Args:
+            attention: the weights of the head from each word to each word, shape (words, words).
+        """
+        return None
+
     def prepare(self, gold: Sequence[Gold]) -> None:
         """Take from the annotation of all training sentences what the module needs, such as classes.
 

@@ -23,6 +23,7 @@ from attentionology.probes import (
     LabelProbe,
     Recipe,
     RelationProbe,
+    SingleHead,
     StateRecipe,
     TrainingError,
     batch_from_array,
@@ -532,3 +533,22 @@ def test_what_cannot_be_learned_is_refused():
         probe.predict(noise(SENTENCES[:1], dim=4))
     with pytest.raises(ValueError, match="must be at least 1"):
         StateRecipe(patience=0)
+
+
+def test_one_head_links_words_in_the_direction_of_more_attention():
+    attention = np.array([[0.1, 0.7, 0.2], [0.3, 0.1, 0.1], [0.6, 0.9, 0.0]])
+    distances = DistanceProbe().of_head(attention)
+    assert distances is not None
+    # The pairs (1, 2), (0, 1) and (0, 2) have .9, .7 and .6 in their stronger direction.
+    assert minimum_edges(distances, np.ones(3, dtype=bool)) == {(1, 2), (0, 1)}
+    assert DepthProbe().of_head(attention) is None  # type: ignore[func-returns-value]
+    assert LabelProbe().of_head(attention) is None
+
+
+def test_the_best_head_gives_the_attention_between_words():
+    rng = np.random.default_rng(0)
+    batches = [batch_from_array(s, rng.random((2, 3, len(s), len(s))).astype(np.float32)) for s in SENTENCES[:5]]
+    head = SingleHead().fit(batches)
+    _, layer, number = head.best_
+    for batch, attention in zip(batches, head.attention(batches), strict=True):
+        np.testing.assert_array_equal(attention, batch.maps[0, layer, number].numpy())
