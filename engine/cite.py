@@ -98,6 +98,8 @@ def bibtex(record: Mapping[str, Any]) -> str:
     used = {*_names(options.get("analyses")), *_names(options.get("tests")), *subcommand}
     for kind in _names(options["map"]):
         used.update(kind.split(":"))  # such as rollout:norm
+    # Probes of hidden states; what follows the colon is the key.
+    used |= {name.partition(":")[0] for name in record.get("states", {}).get("probes", ())}
     used |= {name for name in ("ensembles", "spanning_trees") if options.get(name)}
     if any(file.get("source", {}).get("name", "").startswith("ud:") for file in record["corpus"]["files"]):
         used.add("ud")

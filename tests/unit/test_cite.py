@@ -95,6 +95,21 @@ def test_bibtex_has_what_was_used(options, expected):
     assert entries.count("{") == entries.count("}")
 
 
+@pytest.mark.parametrize(
+    ("probes", "added"),
+    [
+        (["arcs", "label:upos"], set()),
+        (["distance"], {"hewitt-manning-2019-structural"}),
+        (["depth", "relation:coarse"], {"hewitt-manning-2019-structural", "tenney-etal-2019-you"}),
+    ],
+)
+def test_bibtex_has_the_papers_of_probes_of_states(probes, added):
+    keys = [
+        set(re.findall(r"@\w+\{(.*),", bibtex(record))) for record in (RECORD, {**RECORD, "states": {"probes": probes}})
+    ]
+    assert keys[1] - keys[0] == added
+
+
 def test_bibtex_of_the_toolkit_has_what_the_citation_file_and_the_changelog_say(citation):
     released = dict(
         re.findall(r"^## \[(.+)\] - (\d{4})-", (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
