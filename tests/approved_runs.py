@@ -193,6 +193,11 @@ COMMANDS: dict[str, tuple[object, ...]] = {
         *("probe", "--model", "random", "--train", "first.conllu", "--test", "second.conllu", "--epochs", 2),
         *("--seeds", 2, "--tree", "--seed", 1, "--replicates", 100),
     ),
+    "states": (
+        *("probe", "--model", "trained", "--train", "first.conllu", "--test", "second.conllu", "--seeds", 2),
+        *("--seed", 1, "--probe", "arcs", "arcs+attention", "distance", "depth", "label:upos", "relation"),
+        *("--layers", "0,1,3", "--rank", 8, "--tree", "--replicates", 100),
+    ),
     "explanation": (
         *("explain", "--data", "train.txt", "--test", "test.txt", "--encoder", "average", "--dimensions", 8),
         *("--epochs", 4, "--learning-rate", 0.01, "--draws", 5, "--steps", 5, "--tests", "all", "--seeds", 2),
