@@ -124,7 +124,7 @@ def test_sentences_are_skipped_for_maps_and_states_alike(model, tmp_path):
     sentences = record(out)["sentences"]
     read, skipped = sentences["read"], len(sentences["skipped"])
     assert read + skipped == 24
-    assert read > 10
+    assert read > 5
     assert skipped > 3
     assert record(out)["states"]["sentences_made"] == read
     counts = load_run(out)["probe"]
