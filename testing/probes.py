@@ -135,8 +135,8 @@ def _check_seeds(bench: Bench, expected: Scores) -> None:
         torch.manual_seed(20)  # which the probe must not read
         again = bench.made().fit(list(batches()))
     check_equal(list(again.scores(batches())), expected, "if it is trained again with the same random_state", SEEDED)
-    _, *shape, _, _ = batches()[0].maps.shape
-    check_weights([bench.made(random_state=seed).make_scorer(shape) for seed in (0, 1)])
+    _, layers, heads, *_ = batches()[0].maps.shape
+    check_weights([bench.made(random_state=seed).make_scorer((layers, heads)) for seed in (0, 1)])
 
 
 def _check_batches(bench: Bench, fitted: Probe, expected: Scores) -> None:

@@ -68,7 +68,7 @@ class StateBench:
 
     def fitted(self, **options: Any) -> StateProbe:
         """Return a new probe that was trained on most sentences, and stopped by the others."""
-        maps = {"maps": self.maps[:_TRAINING], "dev_maps": self.maps[_TRAINING:]}
+        maps: dict[str, Any] = {"maps": self.maps[:_TRAINING], "dev_maps": self.maps[_TRAINING:]}
         return self.made().fit(self.states[:_TRAINING], self.states[_TRAINING:], **maps, **options)
 
     def predicted(self, probe: StateProbe) -> Found:
@@ -89,7 +89,7 @@ def _ordinary() -> tuple[list[StateBatch], list[MapBatch]]:
 
 def _read(sentences: Sequence[Sentence]) -> tuple[list[StateBatch], list[MapBatch]]:
     """Return the states of one layer and the maps of sentences, each a batch of its own."""
-    makers = ["weight", StateMaker((_LAYER,))]
+    makers: list[Any] = ["weight", StateMaker((_LAYER,))]
     read = list(extract_many(small_encoder(), Treebank(tuple(sentences)), makers, batch_cells=1))
     return [states for _, states in read], [maps for maps, _ in read]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ from tests.unit.test_state_probes import SENTENCES, SHORT, module_of
 @pytest.fixture(scope="module")
 def read():
     """States and maps of the same forward passes, each a batch of its own."""
-    makers = ["weight", StateMaker((1,))]
+    makers: list[Any] = ["weight", StateMaker((1,))]
     made = list(extract_many(small_encoder(), Treebank(tuple(SENTENCES[:8])), makers, batch_cells=1))
     return [states for _, states in made], [maps for maps, _ in made]
 
