@@ -71,7 +71,8 @@ def test_layer_0_of_random_layers_gives_the_same_scores_to_the_bit(done):
     ]
     assert len(sides[0]) == 5
     assert not sides[0].equals(sides[1])  # as the maps of the copy are others
-    pd.testing.assert_frame_equal(*(side.drop("arcs+attention") for side in sides), check_exact=True)
+    of_model, of_copy = (side.drop("arcs+attention") for side in sides)
+    pd.testing.assert_frame_equal(of_model, of_copy, check_exact=True)
     others = layers[(layers["layer"] == 2) & (layers["task"] == "gold")]
     values = [set(others[others["source"] == source]["value"]) for source in ("model", "random weights")]
     assert values[0] != values[1]

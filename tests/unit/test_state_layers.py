@@ -195,7 +195,7 @@ def test_everything_is_shown_from_what_is_stored(tmp_path):
 
 def test_merged_runs_have_the_sentences_of_both():
     first, second = probed(20), probed(15, seed=1)
-    alone = [Probing().counts(OptionSet([CountOptions()]), each).states for each in (first, second)]
+    alone: list[Any] = [Probing().counts(OptionSet([CountOptions()]), each).states for each in (first, second)]
     merged = StateCounts(len(COLUMNS))
     merged.merge_state(first.metrics[STATES])
     merged.merge_state(second.metrics[STATES])

@@ -42,7 +42,8 @@ def naive(scored: StateScores, column: int, weights) -> float:
 
 
 def drawn(number: int) -> list[list[int]]:
-    return poisson_weights([f"s{i}" for i in range(number)], REPLICATES, 0).astype(int).tolist()
+    weights: list[list[int]] = poisson_weights([f"s{i}" for i in range(number)], REPLICATES, 0).astype(int).tolist()
+    return weights
 
 
 @pytest.mark.parametrize("column", [0, 1, 2, 7, len(DISTANCE) - 1])
