@@ -46,10 +46,11 @@ def stored(
     """What a run has stored that counted these fractions, with one method that reads no states."""
     words = sum(map(len, of))
     right = np.random.default_rng(5).random(words) < 0.3
-    given = counted(of, [Attempt(BASELINE, "dependencies", "argmax", 1, right)], replicates=replicates)
+    given: Any = counted(of, [Attempt(BASELINE, "dependencies", "argmax", 1, right)], replicates=replicates)
     metric = StateCounts(len(columns))
     metric.update(fractions)
-    return replace(given, metrics={**given.metrics, STATES: metric})
+    with_states: Counted[ProbeFacts] = replace(given, metrics={**given.metrics, STATES: metric})
+    return with_states
 
 
 def counts_of(*given: Any, **options: Any) -> Tested:

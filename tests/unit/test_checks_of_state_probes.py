@@ -88,9 +88,7 @@ class WithoutCut(LabelProbe):
     cut = StateProbe.cut
 
 
-class Unlearned(LabelProbe):
-    name = "unlearned"
-    learned = ()
+Unlearned: Any = type("Unlearned", (LabelProbe,), {"name": "unlearned", "learned": ()})
 
 
 class Known(GoodProbe):
