@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Annotated
+
+from tyro.conf import arg
 
 from ..analyses.probing.run_options import ProbingOptions
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.input_options import OutputOptions, default_folder
+
+_DRY_RUN = (
+    "Check all options, and print the number of trainings, the disk space that word maps and hidden states need, and "
+    "an estimate of the time on this machine. The model is loaded and reads a few sentences, and each probe is trained "
+    "on them for a few epochs. Nothing is stored or written. The exit status is 1 if the disk is too small."
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,7 @@ class ProbeCommand(ProbingOptions):
     of the model is.
     """
 
+    dry_run: Annotated[bool, arg(help=_DRY_RUN)] = False
     output: OutputOptions = field(default_factory=OutputOptions)
 
     def run(self, command: str = "") -> int:
@@ -36,5 +46,13 @@ class ProbeCommand(ProbingOptions):
         from .running import run_command
 
         default = default_folder(self.model.model, self.treebanks.test or (SAMPLE,), "probe-")
+        if self.dry_run:
+            from ..engine.probe_estimate import estimate_probing
+            from .running import print_results
+
+            estimate = estimate_probing(self, out=self.output.out or default, overwrite=self.output.overwrite)
+            print_results(asdict(estimate), [], estimate.lines(), as_json=self.output.json)
+            estimate.check_space()
+            return 0
         run_command(execute, self, default, self.output, command)
         return 0

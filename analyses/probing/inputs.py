@@ -58,7 +58,15 @@ class ProbingInputs:
 
 def read_inputs(options: ProbingOptions, loaded: LoadedInputs, workspace: Workspace) -> ProbingInputs:
     """Read everything that probes are trained and tested on; the model makes its word maps."""
-    stages = workspace.stages
+    treebanks, vectors, encoder = load_inputs(options, loaded, workspace.stages)
+    stores = store_treebanks(encoder, treebanks, options, workspace, label="maps")
+    return ProbingInputs(treebanks, vectors, encoder, stores, *choose_splits(options, stores))
+
+
+def load_inputs(
+    options: ProbingOptions, loaded: LoadedInputs, stages: Stages
+) -> tuple[dict[Role, Treebank], WordVectors | None, Encoder]:
+    """Read the treebanks and the word vectors, and load the model."""
     with stages("read the treebanks"):
         treebanks = _read_treebanks(options, loaded)
         vectors = loaded.vectors if loaded.vectors is not None else _read_vectors(options, treebanks)
@@ -67,7 +75,13 @@ def read_inputs(options: ProbingOptions, loaded: LoadedInputs, workspace: Worksp
         map_makers([maps.map], maps.merge, maps.normalize)  # an unknown kind is an error before the model is loaded
         encoder = loaded.encoder or options.model.load()
         _check_states(options, encoder, treebanks)
-    stores = store_treebanks(encoder, treebanks, options, workspace, label="maps")
+    return treebanks, vectors, encoder
+
+
+def choose_splits(
+    options: ProbingOptions, stores: Mapping[Role, StoredMaps]
+) -> tuple[RecipeChoice, tuple[Split, ...], bool]:
+    """Choose the recipe, and return it with the splits and whether dev sentences are held out."""
     training = options.training
     choice = choose_recipe(
         training.recipe,
@@ -76,8 +90,7 @@ def read_inputs(options: ProbingOptions, loaded: LoadedInputs, workspace: Worksp
     )
     # Probes of states are stopped by dev sentences, and those of maps are trained on the same sentences.
     holds_out = choice.holds_out or bool(options.probes.of_states())
-    splits = split_stores(options, stores, hold_out=holds_out)
-    return ProbingInputs(treebanks, vectors, encoder, stores, choice, splits, holds_out)
+    return choice, split_stores(options, stores, hold_out=holds_out), holds_out
 
 
 def store_treebanks(

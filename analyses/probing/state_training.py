@@ -164,7 +164,7 @@ class _Trainer:
     def setting(self) -> StateSetting:
         """What all trainings have in common."""
         return StateSetting(
-            arguments=_arguments(self.options),
+            arguments=arguments_of(self.options),
             trees=self.options.probes.tree,
             cache=self.workspace.cache,
             folder=self.workspace.folder,
@@ -297,11 +297,11 @@ def _state_splits(splits: Sequence[Split], stores: Mapping[Role, StoredStates]) 
     return tuple(cut)
 
 
-def _arguments(options: ProbingOptions) -> dict[str, Any]:
+def arguments_of(options: ProbingOptions) -> dict[str, Any]:
     """Return the arguments of the constructors of probes."""
     return {"rank": options.states.rank, "hidden": options.states.hidden}
 
 
 def _made(name: str, options: ProbingOptions) -> StateProbe:
     """Return an untrained probe, which knows what it learns."""
-    return make_state_probe(name, **_arguments(options))
+    return make_state_probe(name, **arguments_of(options))
