@@ -274,8 +274,6 @@ class _Sample:
         score()
         of_epoch, of_scoring = (between - started) / _EPOCHS, time.perf_counter() - between
         sampled = sum(map(len, self.maps.sentences))
-        trained, tested = (
-            sum(len(sentence) for split in splits for sentence in of(split).sentences) / sampled
-            for of in (lambda split: split.train, lambda split: split.test)
-        )
+        trained = sum(len(sentence) for split in splits for sentence in split.train.sentences) / sampled
+        tested = sum(len(sentence) for split in splits for sentence in split.test.sentences) / sampled
         return epochs * trained * of_epoch + tested * of_scoring

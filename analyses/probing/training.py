@@ -50,13 +50,16 @@ class TrainedProbes:
     @property
     def resumed(self) -> int:
         """How many trainings continued from an interrupted run."""
-        return sum(each.resumed for each in (*self.outcomes, *self.states.outcomes, *self.states.codes))
+        of_states = sum(each.resumed for each in self.states.outcomes) + sum(each.resumed for each in self.states.codes)
+        return sum(outcome.resumed for outcome in self.outcomes) + of_states
 
     @property
     def checkpoints(self) -> list[Path]:
         """The checkpoints of all trainings, which are of no use once the results are in place."""
-        trained = (*self.outcomes, *self.states.outcomes, *self.states.codes)
-        return [path for each in trained for path in each.checkpoints]
+        of_states = [each.checkpoints for each in self.states.outcomes] + [
+            each.checkpoints for each in self.states.codes
+        ]
+        return [path for paths in (*(each.checkpoints for each in self.outcomes), *of_states) for path in paths]
 
     @property
     def arcs(self) -> dict[str, list[Arcs]]:

@@ -13,6 +13,7 @@ from attentionology import load_encoder, load_treebank, store_states
 from attentionology.analyses.probing import state_codes
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.probes import LabelProbe, codelength
+from attentionology.probes.states.codelength import coded_block
 from tests.acceptance.probing import run, table
 from tests.written import results
 
@@ -102,7 +103,6 @@ def test_an_interrupted_run_goes_on_with_the_next_block(done, model, tmp_path, m
             raise KeyboardInterrupt
         return coded_block(*arguments)
 
-    coded_block = state_codes.coded_block
     monkeypatch.setattr(state_codes, "coded_block", interrupted)
     assert run("--model", model, *FOLDS, "--out", tmp_path / "run") != 0
     monkeypatch.undo()

@@ -46,7 +46,7 @@ def test_trainings_and_bytes_are_those_of_the_run(dry_run, model, tmp_path, monk
     columns = ["probe", "source", "task", "layer", "run", "fold"]
     for probe, source, task, *_ in of_states[columns].drop_duplicates().itertuples(index=False):
         trained[probe, source, task] += 1
-    said = {of_code: {} for of_code in (False, True)}
+    said: dict[bool, dict[tuple[str, str, str], int]] = {False: {}, True: {}}
     for each in dry_run["trainings"]:
         said[each["of_code"]][each["probe"], each["source"], each["task"]] = each["trainings"]
         assert each["seconds"] > 0
