@@ -23,13 +23,14 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attentionology.scripts.cli import main
 from tests.golden import RECORDS, SEAL, VOLATILE
 from tests.maps import inflated
-from tests.marks import marks_of
+from tests.marks import mark_of, marks_of
 from tests.outlines import artists, numbers, words
 
 WIDTH = "130"
@@ -257,7 +258,7 @@ def json_text(path: Path) -> str:
 
 
 def figure_text(figure: Figure) -> str:
-    """The words, the marks and the data of a figure."""
+    """The words, the marks, the links and the data of a figure."""
     lines = [" ".join(mark).strip() for mark in sorted(set(marks_of(figure)))]
     for artist in artists(figure):
         if isinstance(artist, Axes):
@@ -266,8 +267,15 @@ def figure_text(figure: Figure) -> str:
         data = [np.ma.filled(np.ma.asarray(array, dtype=np.float64), np.nan) for array in numbers(artist)]
         sums = [_digest(array) for array in data if array.size]
         if artist.get_visible() and (text or sums):
-            lines.append(" ".join([type(artist).__name__, text, *sums]))
+            looks = sorted(" ".join(filter(None, look)) for _, *look in mark_of(artist))
+            lines.append(" ".join([type(artist).__name__, text, *looks, *_links(artist), *sums]))
     return "\n".join(_repeated(lines)) + "\n"
+
+
+def _links(artist: Artist) -> list[str]:
+    """Where an artist leads: the first link, and a digest of all if it has several."""
+    links = [link for link in [artist.get_url(), *getattr(artist, "get_urls", list)()] if link]
+    return links if len(links) < 2 else [links[0], f"({len(links)}, {zlib.crc32(' '.join(links).encode()):08x})"]
 
 
 def _limits(ends: tuple[float, float]) -> str:

@@ -85,11 +85,11 @@ def marks_of(figure: Figure) -> Iterator[Mark]:
         legends += filter(None, [axes.get_legend()])
         for artist in axes.get_children():
             if artist.get_visible() and artist not in axes.spines.values() and artist is not axes.patch:
-                yield from _mark(artist)
+                yield from mark_of(artist)
     for legend in legends:
         yield "legend", "", "framed" if legend.get_frame_on() else "", "", "", ""
         for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
-            for kind, _, *rest in _mark(handle) if handle else ():
+            for kind, _, *rest in mark_of(handle) if handle else ():
                 yield f"legend {kind}", _named(text.get_text()), *rest
 
 
@@ -110,7 +110,7 @@ def _panel(axes: Axes) -> Mark:
     return "panel", scales, *limits, ways, inner
 
 
-def _mark(artist: Artist) -> Iterator[Mark]:
+def mark_of(artist: Artist) -> Iterator[Mark]:
     """Yield the mark of an artist, unless it belongs to the axes or shows nothing."""
     label = _named(str(artist.get_label() or ""))
     if isinstance(artist, Line2D):
