@@ -25,7 +25,9 @@ from unittest import mock
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator
 
 from attentionology.scripts.cli import main
 from tests.golden import RECORDS, SEAL, VOLATILE
@@ -258,8 +260,9 @@ def json_text(path: Path) -> str:
 
 
 def figure_text(figure: Figure) -> str:
-    """The words, the marks, the links and the data of a figure."""
-    lines = [" ".join(mark).strip() for mark in sorted(set(marks_of(figure)))]
+    """The size, the words, the marks, the links and the data of a figure."""
+    lines = [f"size {figure.get_figwidth():.4g} × {figure.get_figheight():.4g}"]
+    lines += [" ".join(mark).strip() for mark in sorted(set(marks_of(figure)))]
     for artist in artists(figure):
         if isinstance(artist, Axes):
             lines.append("panel " + " ".join(map(_limits, (artist.get_xlim(), artist.get_ylim()))))
@@ -267,15 +270,19 @@ def figure_text(figure: Figure) -> str:
         data = [np.ma.filled(np.ma.asarray(array, dtype=np.float64), np.nan) for array in numbers(artist)]
         sums = [_digest(array) for array in data if array.size]
         if artist.get_visible() and (text or sums):
-            looks = sorted(" ".join(filter(None, look)) for _, *look in mark_of(artist))
-            lines.append(" ".join([type(artist).__name__, text, *looks, *_links(artist), *sums]))
+            lines.append(" ".join([type(artist).__name__, text, *_look(artist), *sums]))
+        if isinstance(artist, Axis) and isinstance(artist.get_major_locator(), FixedLocator):
+            labels = [label for label in artist.get_ticklabels() if label.get_text()]
+            lines += [" ".join(["label", label.get_text().replace("\n", "⏎"), *_look(label)]) for label in labels]
     return "\n".join(_repeated(lines)) + "\n"
 
 
-def _links(artist: Artist) -> list[str]:
-    """Where an artist leads: the first link, and a digest of all if it has several."""
+def _look(artist: Artist) -> list[str]:
+    """The mark and the colors of an artist, and where it leads: its first link, and a digest if it has several."""
+    looks = sorted(" ".join(filter(None, look)) for _, *look in mark_of(artist))
     links = [link for link in [artist.get_url(), *getattr(artist, "get_urls", list)()] if link]
-    return links if len(links) < 2 else [links[0], f"({len(links)}, {zlib.crc32(' '.join(links).encode()):08x})"]
+    digest = f"({len(links)}, {zlib.crc32(' '.join(links).encode()):08x})"
+    return [*looks, *links[:1], *([digest] if len(links) > 1 else [])]
 
 
 def _limits(ends: tuple[float, float]) -> str:

@@ -32,17 +32,14 @@ class Fault:
         return source.replace(self.old, self.new)
 
 
+_APPROVED = "tests/acceptance/test_approved.py::test_a_stored_run_shows_what_was_approved"
 _DEPENDENCY = "tests/unit/test_shown_dependency.py::"
 _COREFERENCE = "tests/unit/coreference/test_shown_coreference.py::"
-_SURFACE = "tests/unit/test_surface_reports.py::"
 _NORMS = "tests/unit/test_shown_norms.py::"
-_ALIGNMENT = "tests/unit/test_shown_alignment.py::"
 _COMPARISON = "tests/unit/test_shown_comparison.py::"
 _SURVEY = "tests/unit/test_survey_reading.py::"
 _TRANSFER = "tests/unit/test_transfer.py::"
 _PROBES = "tests/unit/test_probe_reports.py::"
-_EXPLANATION = "tests/unit/test_shown_explanation.py::"
-_FIGURES = "tests/unit/test_figure_data.py::"
 _FINDINGS = "tests/unit/test_findings.py::"
 _ABLATION = "tests/unit/test_ablation.py::"
 _ENHANCED = "tests/reference/test_enhanced.py::"
@@ -245,7 +242,7 @@ _SHOWN = (  # faults in what people see
         "analyses/alignment/best.py",
         'TableColumn("heldout_error_rate", "share"',
         'TableColumn("error_rate", "share"',
-        f"{_ALIGNMENT}test_best_layers_and_heads",
+        f"{_APPROVED}[alignment]",
     ),
     Fault(
         "analyses/alignment/best.py",
@@ -256,14 +253,14 @@ _SHOWN = (  # faults in what people see
     Fault(
         "analyses/alignment/best.py",
         "colors=REVERSED",
-        "colors=SCALE",
-        f"{_FIGURES}test_error_rates_of_heads",
+        "colors=REVERSED.reversed()",
+        f"{_APPROVED}[alignment]",
     ),
     Fault(
         "analyses/clusters/layers.py",
         'TableColumn("found", "number"',
         'TableColumn("within", "number"',
-        f"{_SURFACE}test_neighbors",
+        f"{_APPROVED}[surface]",
     ),
     Fault(
         "analyses/clusters/distances.py",
@@ -311,7 +308,7 @@ _SHOWN = (  # faults in what people see
         "analyses/coreference/figures.py",
         'by_distance["candidates"] == policy',
         'by_distance["candidates"] != policy',
-        f"{_FIGURES}test_accuracies_by_distance",
+        f"{_APPROVED}[documents]",
     ),
     Fault(
         "analyses/coreference/contrasts.py",
@@ -323,13 +320,13 @@ _SHOWN = (  # faults in what people see
         "analyses/shared/best_heads.py",
         '"heldout_accuracy",\n            "share",',
         '"accuracy",\n            "share",',
-        f"{_DEPENDENCY}test_a_wide_terminal_says_what_the_csv_file_says",
+        f"{_APPROVED}[dependency]",
     ),
     Fault(
         "analyses/shared/best_heads.py",
         "beside=bounds(name)",
         'beside=bounds("gain")',
-        f"{_DEPENDENCY}test_a_wide_terminal_says_what_the_csv_file_says",
+        f"{_APPROVED}[dependency]",
     ),
     Fault(
         "analyses/dependency/best_heads.py",
@@ -347,13 +344,13 @@ _SHOWN = (  # faults in what people see
         "analyses/dependency/figures.py",
         'mark("heldout_accuracy"',
         'mark("accuracy"',
-        f"{_FIGURES}test_best_heads_of_relations",
+        f"{_APPROVED}[dependency]",
     ),
     Fault(
         "analyses/dependency/figures.py",
         'mark_head(axes, row["layer"], row["head"])',
         'mark_head(axes, row["head"], row["layer"])',
-        f"{_FIGURES}test_maps_of_relations_show_the_better_direction_and_mark_the_best_head",
+        f"{_APPROVED}[dependency]",
     ),
     Fault(
         "analyses/dependency/rows.py",
@@ -371,25 +368,25 @@ _SHOWN = (  # faults in what people see
         "analyses/explanation/showing/plots.py",
         'results.classes[int(texts["predicted"].iloc[0])]',
         "results.classes[0]",
-        f"{_EXPLANATION}test_lines_of_tau_are_the_shares_of_texts_with_at_most_this_tau",
+        f"{_APPROVED}[explanation]",
     ),
     Fault(
         "analyses/explanation/showing/section.py",
         'if question and question.floor_is_larger else ["larger", "smaller"]',
         'if question and question.floor_is_larger else ["smaller", "larger"]',
-        f"{_EXPLANATION}test_the_page_has_the_verdicts_and_what_they_mean",
+        f"{_APPROVED}[explanation]",
     ),
     Fault(
         "analyses/explanation/methods/removal.py",
         "(1 - never[tested]).groupby",
         "(never[tested]).groupby",
-        f"{_EXPLANATION}test_lines_of_removal_are_the_texts_that_keep_their_decision",
+        f"{_APPROVED}[explanation]",
     ),
     Fault(
         "analyses/norms/overwriting.py",
         'rows["low"], rows["high"]',
         'rows["low"], rows["median"]',
-        f"{_NORMS}test_figure_of_the_block",
+        f"{_APPROVED}[surface]",
     ),
     Fault(
         "analyses/norms/shares.py",
@@ -431,7 +428,7 @@ _SHOWN = (  # faults in what people see
         "analyses/surface/figures.py",
         '("next", "to the next token (%)")',
         '("previous", "to the next token (%)")',
-        f"{_FIGURES}test_where_attention_goes",
+        f"{_APPROVED}[surface]",
     ),
     Fault(
         "analyses/surface/labels.py",
@@ -443,13 +440,13 @@ _SHOWN = (  # faults in what people see
         "analyses/surface/shares.py",
         "values.argmax()",
         "values.argmin()",
-        f"{_SURFACE}test_the_head_with_the_largest_value_of_each_statistic",
+        f"{_APPROVED}[surface]",
     ),
     Fault(
         "analyses/surface/rows.py",
         '"first_special": first,',
         '"first_special": last,',
-        f"{_SURFACE}test_layers",
+        f"{_APPROVED}[surface]",
     ),
     Fault(
         "analyses/survey/accuracy.py",
@@ -479,13 +476,13 @@ _SHOWN = (  # faults in what people see
         "reports/format.py",
         'f"{row[\'total\']:,}" if row["is_frequent"] else',
         'f"{row[\'correct\']:,}" if row["is_frequent"] else',
-        f"{_DEPENDENCY}test_page_and_latex_say_what_the_csv_file_says",
+        f"{_APPROVED}[dependency]",
     ),
     Fault(
         "reports/format.py",
         "return f\"({row['offset']:+d})\"",
         "return f\"({-row['offset']:+d})\"",
-        f"{_DEPENDENCY}test_page_and_latex_say_what_the_csv_file_says",
+        f"{_APPROVED}[dependency]",
     ),
     Fault(
         "reports/heads/figure.py",

@@ -16,7 +16,8 @@ from attentionology.reports.explorer.contribution import together
 from tests.dependency import explored_dependency, made_results
 from tests.maps import counted_words
 from tests.shown_tables import as_shown, distinct, with_unit
-from tests.unit.test_shown_dependency import WORDED
+
+WORDED = {"dep->head": "dependent → head", "head->dep": "head → dependent"}
 
 
 def test_phrases_about_heads_have_the_numbers_of_their_relations(monkeypatch):

@@ -211,6 +211,10 @@ def test_gradients_are_those_of_the_tokens_of_the_model() -> None:
         for name, number in inputs.items()
     }
     assert len(shown) > 2
+    section = surface_section(found)
+    (table,) = (each for each in section.shown if each.name == "surface_gradients")
+    assert {"|∂L/∂α| <cls>", "α <cls> %"} < {*on_page(table)[0]}
+    assert "<cls>" in [line.get_label() for line in section.figures["surface_gradients"].axes[0].get_lines()]
 
 
 def test_norms(norms) -> None:  # noqa: F811  # the fixture

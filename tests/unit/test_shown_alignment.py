@@ -1,4 +1,4 @@
-"""The tables of the alignment analysis say what their CSV files say, wherever they are shown."""
+"""What the alignment analysis says of baselines, findings and choices, and when it says nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from attentionology.analyses.alignment.rows import LayerChoice, choose
 from attentionology.analyses.alignment.series import Series
 from attentionology.corpora_loaders.alignment import SentencePair
 from tests.alignment import alignment_section, answered, explored_alignment, made_results, shown_tables
-from tests.shown_tables import Columns, cells, distinct, in_brackets, in_latex, in_terminal, on_page, percent
+from tests.shown_tables import cells, distinct, in_brackets, in_latex, on_page, percent
 
 SERIES = [
     {"setting": setting, "measure": measure, "heads": heads, "direction": direction}
@@ -61,47 +61,11 @@ def shown(results):
     return {table.name: table for table in shown_tables(results)}
 
 
-def test_layers(results, shown):
-    table = results.cells
-    rows = table[(table["heads"] == "all") & (table["direction"] == "forward")].to_dict("records")
-    everywhere: Columns = {
-        **{name: name for name in ("layer", "setting", "measure")},
-        "error rate": "% error_rate low high",
-    }
-    page: Columns = {
-        **everywhere,
-        "precision": "% precision",
-        "recall": "% recall",
-        "on special tokens": "% on_special",
-        "on punctuation": "% on_punctuation",
-        "mean norm": lambda row: f"{row['size']:.4f}" if row["measure"] == "norm" else "",
-    }
-    table = shown["alignment_layers"]
-    assert len(rows) == 8
-    assert on_page(table) == in_latex(table) == cells(rows, page)
-    assert in_terminal(table, 100) == cells(rows, {**everywhere, "on special": "% on_special"}, "")
-
-
-def test_best_layers_and_heads(results, shown):
-    rows = results.best.to_dict("records")
-    everywhere: Columns = {
-        **{name: name for name in ("setting", "measure", "heads")},
-        "links": "direction",
-        "best": lambda row: "2-3" if row["heads"] == "single" else "2",
-        "error rate": "% error_rate low high",
-        "held-out": "% heldout_error_rate",
-        "held-out gain": "+ heldout_gain heldout_gain_low heldout_gain_high",
-        "by largest norm": "% largest_error_rate",
-    }
-    table = shown["alignment_best"]
-    assert on_page(table) == in_latex(table) == cells(rows, {**everywhere, "mean of all": "% mean_error_rate"})
-    assert in_terminal(table, 150) == cells(rows, everywhere, "")
-
-
-def test_the_direction_of_links_is_left_out_if_there_is_only_one(results):
+def test_the_direction_of_links_is_left_out_if_there_is_only_one(results, shown):
     cells, best = (table[table["direction"] == "forward"] for table in (results.cells, results.best))
-    shown = shown_tables(answered(replace(results, cells=cells), best=best))[1]
-    assert "links" not in on_page(shown)[0]
+    forward = shown_tables(answered(replace(results, cells=cells), best=best))[1]
+    assert "links" not in on_page(forward)[0]
+    assert [row["links"] for row in on_page(shown["alignment_best"])] == [*results.best["direction"]]
 
 
 def test_baselines_and_copies_with_random_weights(results, shown):
@@ -119,22 +83,6 @@ def test_baselines_and_copies_with_random_weights(results, shown):
     copy = {"links": "–", "error rate %": lowest, "precision %": "–", "recall %": "–"}
     expected = [*page, {"alignment": "random weights, copy 1, best of all", **copy}]
     assert on_page(shown["alignment_baselines"]) == in_latex(shown["alignment_baselines"]) == expected
-
-
-def test_differences_and_correlations(results, shown):
-    columns: Columns = {
-        "difference of error rates": "contrast",
-        "of": "of",
-        "layer": "layer",
-        "points": "+ difference low high",
-    }
-    differences = cells(results.contrasts.to_dict("records"), columns)
-    assert on_page(shown["alignment_contrasts"]) == differences
-    rho, low, high = results.correlations.loc[1, ["rho", "low", "high"]]
-    assert on_page(shown["alignment_correlations"]) == [
-        {"setting": "AWI", "over": "6 layers", "Spearman’s ρ": "–"},
-        {"setting": "AWI", "over": "72 heads", "Spearman’s ρ": f"{rho:.2f} [{low:.2f}, {high:.2f}]"},
-    ]
 
 
 def test_without_gold_links_nothing_is_scored(results):
@@ -176,43 +124,6 @@ def id_of(column, row):
 
 def rate_of(row):
     return f"{percent(row['error_rate'])} %{in_brackets(row['low'], row['high'])}"
-
-
-def test_the_explorer_has_both_measures_of_every_series(explored):
-    forward, _, contribution = explored
-    measures = {measure.id: measure for measure in contribution.measures}
-    series = list(forward.groupby(["setting", "measure", "heads"]))
-    assert len(measures) == len(contribution.measures) == 2 * len(series) == 16
-    for (setting, measure, heads), rows in series:
-        row = rows.iloc[0]
-        rates, specials = (measures[id_of(column, row)] for column in ("error_rate", "on_special"))
-        for shown, column in ((rates, "error_rate"), (specials, "on_special")):
-            np.testing.assert_allclose(np.array(shown.values, dtype=float), rows[column])
-            assert shown.label == f"{setting}, by {measure}{', all heads together' if heads == 'all' else ''}"
-            assert shown.kind == f"{setting}-{measure}{'-all' if heads == 'all' else ''}"
-            assert (shown.relation, shown.direction) == ("alignment", "target->source")
-        if rows["low"].notna().all():
-            ends = np.array([rates.low, rates.high], dtype=float).T
-            np.testing.assert_allclose(ends, rows[["low", "high"]], atol=1e-4)
-        assert (rates.low_is_best, specials.low_is_best, specials.low) == (True, False, None)
-
-
-def test_cards_of_heads_list_their_rates_and_summaries_name_the_lowest(explored):
-    forward, _, contribution = explored
-    single = forward[forward["heads"] == "single"].to_dict("records")
-    facts: dict[str, list[tuple[str, str, str | None]]] = {}
-    for column, label in (("error_rate", "alignment error rate"), ("on_special", "rests on special tokens")):
-        for row in single:
-            text = rate_of(row) if column == "error_rate" else f"{percent(row[column])} %"
-            name = f"{row['layer']}-{row['head']}"
-            facts.setdefault(name, []).append((label, text, id_of(column, row)))
-    said = {name: [(fact.label, fact.text, fact.measure) for fact in each] for name, each in contribution.facts.items()}
-    assert said == facts
-    lowest = {}
-    for row in sorted((row for row in single if row["error_rate"] >= 0), key=lambda row: -row["error_rate"]):
-        text = f"has an alignment error rate of {rate_of(row)} at best, by {row['measure']} ({row['setting']})"
-        lowest[f"{row['layer']}-{row['head']}"] = (text,)
-    assert contribution.phrases == lowest
 
 
 def test_findings_name_the_series_with_the_fewest_errors_and_lead_there(explored):

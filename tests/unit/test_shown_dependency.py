@@ -1,36 +1,23 @@
-"""The tables of the dependency analysis say what their CSV files say, and when a mistake of a head is named."""
+"""What the tables of the dependency analysis mark and explain, and when a mistake of a head is named."""
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from attentionology.analyses.contract import OptionError, Titles
-from attentionology.analyses.dependency.accuracy import TOTALS, DependencyAccuracy
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.best_heads import best_table, reach_facts
 from attentionology.analyses.dependency.failures import DependencyFailures, failure_tables, shown_failures
 from attentionology.analyses.shared.options import FailureOptions
-from attentionology.corpora_loaders import OFFSETS
 from attentionology.reports.streams import WIDE
 from tests.dependency import answered, dependency_section, explored_dependency, made_results
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
-from tests.shown_tables import Columns, as_shown, cells, distinct, in_latex, in_terminal, on_page, printed, with_control
+from tests.shown_tables import distinct, on_page, printed, with_control
 
 MIN_COUNT = 36
-WORDED = {"dep->head": "dependent → head", "head->dep": "head → dependent"}
-SHARES = {
-    "accuracy": "accuracy accuracy_low accuracy_high",
-    "held-out": "heldout_accuracy heldout_min heldout_max",
-    "random weights": "control_accuracy",
-}
-POINTS = {"gain": "gain gain_low gain_high", "held-out gain": "heldout_gain heldout_gain_low heldout_gain_high"}
-WITHOUT_INTERVAL = {"held-out": "heldout_accuracy"}
-"""What a terminal has no room for."""
 
 
 @pytest.fixture(scope="module")
@@ -41,45 +28,9 @@ def results():
     return made_results(tables.cells, best, (tables.best,), MIN_COUNT, ("map “weight”",))
 
 
-def described(row, head, n):
-    """What every display says beside the numbers."""
-    arrow = {"dep->head": "dep→head", "head->dep": "head→dep"}[row["direction"]]
-    return {"relation": row["relation"], "n": n, head: f"{row['layer']}-{row['head']}", "direction": arrow}
-
-
-def expected(results, shares, points, *, page):
-    """The cells of all rows by heading, written from the columns of the table of results."""
-    rows = [row for row in results.best.to_dict("records") if row["relation"] != "root"]
-    rows.sort(key=lambda row: row["total"] < MIN_COUNT)
-    percent = " %" if page else ""
-    for row in rows:
-        n = f"{row['total']:,}" if row["total"] >= MIN_COUNT else f"({row['total']:,})"
-        cells = described(row, "attention head" if page else "head", n)
-        if page and row["tied"] > 1:
-            cells["attention head"] += f" ({row['tied']} equal)"
-        offset = f" ({row['offset']:+d})" if row["offset_correct"] else ""
-        cells[f"offset{percent}"] = as_shown(row, "offset_accuracy") + offset
-        cells |= {name + percent: as_shown(row, columns) for name, columns in shares.items()}
-        cells |= {name: as_shown(row, columns, "+") for name, columns in points.items()}
-        yield cells
-
-
-def test_page_and_latex_say_what_the_csv_file_says(results):
-    table = best_table(results)
-    cells = list(expected(results, SHARES, POINTS, page=True))
-    assert in_latex(table) == cells
-    assert [{name: text for name, text in row.items() if name} for row in on_page(table)] == cells
-
-
-def test_a_wide_terminal_says_what_the_csv_file_says(results):
-    shares = {name.replace(" weights", ""): columns for name, columns in (SHARES | WITHOUT_INTERVAL).items()}
-    points = {"held-out gain": POINTS["held-out gain"]}
-    assert in_terminal(best_table(results), 150) == list(expected(results, shares, points, page=False))
-
-
 def test_the_table_fits_in_a_terminal(results):
     """Also with a control and negative gains, no heading takes two lines, and no cell is cut."""
-    gains = {name: -results.best[name] for name in POINTS["held-out gain"].split()}
+    gains = {name: -results.best[name] for name in ("heldout_gain", "heldout_gain_low", "heldout_gain_high")}
     table = best_table(replace(results, best=results.best.assign(**gains, total=1000 + results.best["total"])))
     cells = [line for line in printed(table.terminal(WIDE), WIDE).splitlines() if line[:1] in "┃│"]
     assert len(cells) == 1 + len(table.rows), f"more than {WIDE} columns: give a column of the table room='page'"
@@ -120,34 +71,6 @@ def counted():
     tables = accuracy.compute()
     failed = failure_tables(failures, tables.best, tables.cells, ["best"])
     return accuracy, made_results(tables.cells, tables.best, (), 20, failures=failed)
-
-
-@pytest.mark.parametrize("number", [0, 1])
-def test_tables_say_what_the_csv_files_say(counted, number):
-    table = distinct(counted[1].failures[number])
-    shown = shown_failures(counted[1].failures._replace(**{("failures", "picked")[number]: table}), 20)[number]
-    rows: list[Any] = [
-        row for row in table.to_dict("records") if row["relation"] in {r["relation"] for r in shown.rows}
-    ]
-    arrows = {"dep->head": "dep→head", "head->dep": "head→dep"}
-    share = ("accuracy", "share")[number]
-    columns: Columns = {
-        "relation": "relation",
-        "direction": lambda row: arrows[row["direction"]],
-        **({"picked": "picked", "words": ",d count"} if number else {"by": "by", "class": "class"}),
-        "n": ",d total",
-        share: f"% {share} {share}_low {share}_high",
-        "offset": f"% offset_{share} offset_low offset_high",
-    }
-    for heading, unit, read in (
-        ("attention head", " %", (on_page(shown), in_latex(shown))), ("head", "", (in_terminal(shown, 200),)),
-    ):  # fmt: skip
-        expected = cells(rows, {**columns, heading: lambda row: f"{row['layer']}-{row['head']}"}, unit)
-        assert all(with_hyphens(each) == with_hyphens(expected) for each in read)
-
-
-def with_hyphens(rows):
-    return [{name: text.replace("−", "-") for name, text in row.items()} for row in rows]
 
 
 def test_each_relation_has_a_tab_with_its_rows(counted):
@@ -206,32 +129,6 @@ def test_the_finding_names_the_most_frequent_mistake_where_it_is_clear(counted):
 def test_heads_must_be_named(name):
     with pytest.raises(OptionError, match="--failures takes 'best' or heads"):
         FailureOptions(failures=(name,)).check()
-
-
-def test_the_explorer_has_accuracies_and_gains_of_all_heads(results):
-    metric = counted_words()
-    _, replicates = metric.split_counts()
-    rows = {row["relation"]: row for row in results.best.to_dict("records") if row["relation"] != "root"}
-    measures = {each.id: each for each in explored_dependency(results, metric, "weight").measures}
-    assert len(measures) == 4 * len(rows)
-    for (name, row), (number, (way, arrow)) in itertools.product(rows.items(), enumerate(WORDED.items())):
-        accuracy, gain = (measures[f"dependency/{name}/{way}/{column}/weight"] for column in ("accuracy", "gain"))
-        of_heads = results.cells.query("relation == @name and direction == @way")["accuracy"].to_numpy()
-        np.testing.assert_allclose(np.array(accuracy.values, dtype=float), of_heads)
-        np.testing.assert_allclose(np.array(gain.values, dtype=float), of_heads - row["offset_accuracy"])
-        for measure in (accuracy, gain):
-            assert (measure.label, measure.n, measure.relation) == (f"{name}, {arrow}", row["total"], name)
-        assert (accuracy.baseline, gain.center, gain.direction) == (row["offset_accuracy"], 0, way)
-        assert accuracy.note == "The share of words whose syntactic head is the most attended other word."
-        assert gain.note.endswith(f"({row['offset']:+d}).")
-        left_out = {"all-nopunct": ("punct",), "all-nopunct-noroot": ("punct", "root")}.get(name, ())
-        groups = [i for i, each in enumerate(metric.groups) if name in (each, *TOTALS) and each not in left_out]
-        total, right = replicates.total[groups].sum(0), replicates.correct[groups].sum(0)[:, number, 1, 2]  # head 2-3
-        offset = replicates.baselines[groups].sum(0)[:, OFFSETS.index(row["offset"])]
-        used = total > 0
-        for measure, found in ((accuracy, right), (gain, right - offset)):
-            ends = np.quantile(found[used] / total[used], [0.025, 0.975])
-            np.testing.assert_allclose(np.array([measure.low, measure.high], dtype=float)[:, 5], ends, atol=1e-4)
 
 
 def test_the_section_names_an_example_and_what_words_of_a_causal_model_can_reach(results):

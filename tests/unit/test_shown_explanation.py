@@ -1,10 +1,10 @@
-"""The tables of the explanation tests say what their CSV files say, wherever they are shown."""
+"""What the explanation tests show at the limits of classes, texts and epochs."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,26 +12,19 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 
-from attentionology.analyses.explanation.attention.interventions import ORDERS
 from attentionology.analyses.explanation.contract.registry import column_of, registered_tests
 from attentionology.analyses.explanation.contract.summary import OVERALL
-from attentionology.analyses.explanation.contract.verdict import all_questions
-from attentionology.analyses.explanation.methods.correlation import tau_figure
-from attentionology.analyses.explanation.methods.erasure import single_figure
 from attentionology.analyses.explanation.methods.imitation import curve_figure
 from attentionology.analyses.explanation.methods.regularizers import regularizers_figure
-from attentionology.analyses.explanation.methods.removal import removal_figure
-from attentionology.analyses.explanation.showing.columns import EXPLAIN_MODELS, SCHEMAS
+from attentionology.analyses.explanation.showing.columns import SCHEMAS
 from attentionology.analyses.explanation.showing.plots import by_class, has_values, mean_of, training_figure, violins
 from attentionology.analyses.explanation.showing.section import explain_section, explain_table, verdict_table
 from attentionology.analyses.explanation.showing.together import words_figure
 from attentionology.reports.drawing import GREEN, ORANGE
 from attentionology.reports.format import rows_of
 from attentionology.reports.table import ShownTable
-from tests.shown_tables import as_shown, assert_declared, distinct, in_latex, in_terminal, on_page, percent, printed
+from tests.shown_tables import assert_declared, distinct, on_page, percent, printed
 from tests.unit.test_explain_reports import results as drawn
-
-MARKS = {"passes": "✓ passes", "fails": "✗ fails", "undecided": "? undecided"}
 
 
 @pytest.fixture(scope="module")
@@ -48,51 +41,6 @@ def results():
 
 def written(value: float, unit: str, sign: str = "") -> str:
     return percent(value, sign) if unit == "%" else f"{value:{sign}.3f}"
-
-
-def expected(results) -> dict[str, dict[str, str]]:
-    """The cells of each question by heading, without what stands below the values on the page."""
-    lower_is_better = {question.question: question.floor_is_larger for _, question in all_questions()}
-    rows = {}
-    for row in results.verdicts.to_dict("records"):
-        sides = ("smaller", "larger") if lower_is_better[row["question"]] else ("larger", "smaller")
-        unit = column_of(row[sides[0]]).unit
-        mark = " %" if unit == "%" else ""
-        interval = f"[{written(row['low'], unit)}, {written(row['high'], unit)}]"
-        rows[row["question"]] = {
-            "test": row["test"],
-            "question": row["question"],
-            "number": written(row[f"{sides[0]}_mean"], unit) + mark,
-            "floor": written(row[f"{sides[1]}_mean"], unit) + mark,
-            "difference": f"{written(row['difference'], unit, '+')} {interval}",
-            "n": f"{row['n']:,}",
-            "verdict": MARKS[row["verdict"]],
-        }
-    return rows
-
-
-def test_the_page_has_the_verdicts_and_what_they_mean(results):
-    rows = on_page(verdict_table(results))
-    assert len(rows) == len(results.verdicts) == len(all_questions())
-    for shown, row, own in zip(rows, expected(results).values(), results.verdicts.to_dict("records"), strict=True):
-        unit = column_of(own["larger"]).unit
-        below = {
-            "question": own["compared"],
-            "difference": "points" if unit == "%" else unit,
-            "verdict": own["meaning"],
-        }
-        for heading, text in row.items():
-            assert shown[heading].startswith(text), heading
-            assert shown[heading].removeprefix(text) == below.get(heading, "") or heading in ("number", "floor")
-        labels = {side: column_of(own[side]).label for side in ("larger", "smaller")}
-        assert {shown[side].removeprefix(row[side]) for side in ("number", "floor")} == set(labels.values())
-
-
-def test_latex_and_a_wide_terminal_have_the_verdicts(results):
-    rows = expected(results)
-    assert {row["question"]: row for row in in_latex(verdict_table(results))} == rows
-    terminal = in_terminal(verdict_table(results), 400)
-    assert {row["question"]: row for row in terminal} == rows
 
 
 def test_why_a_question_is_undecided_is_said_below_the_table(results):
@@ -112,35 +60,9 @@ def test_why_a_question_is_undecided_is_said_below_the_table(results):
     assert not verdict_table(results._replace(verdicts=verdicts.assign(verdict="fails"))).footnotes
 
 
-def test_a_terminal_has_the_most_important_measures(results):
-    lines = printed(explain_table(results, width=300), 300).splitlines()
-    rows = [[cell.strip() for cell in line[1:-1].split("│")] for line in lines if line[:1] == "│"]
-    means = {row[0]: row[1:] for row in rows if len(row) == 3}
-    base = results.models[results.models["role"] == "base"].iloc[0]
-    assert means["accuracy of the tested model (%)"] == [as_shown(base, "accuracy low high"), "200"]
-    overall = results.summary[results.summary["predicted"] == "(all)"].set_index("measure")
-    moved = overall.loc["permutation_tvd"]
-    label = f"{column_of('permutation_tvd').label} (TVD)"
-    assert means[label][0].startswith(f"{moved['mean']:.3f}"[:4])
-    assert means[label][1] == f"{moved['n']:,}"
-    compared = {row[1] for row in rows if len(row) == 2}
-    assert compared >= set(results.verdicts["compared"])
-
-
 def test_columns_are_as_declared():
     numbers = ("larger_mean", "smaller_mean", "loss", "lambda")
     assert_declared(explain_section(drawn(n=200)).tables, SCHEMAS, numbers)
-
-
-def test_models_are_shown_by_their_scores(results):
-    models = rows_of(distinct(results.models))
-    table = ShownTable("explain_models", "", EXPLAIN_MODELS.columns, models)
-    for shown, row in zip(on_page(table), models, strict=True):
-        assert shown["model"] == row["model"]
-        assert shown["accuracy %"] == as_shown(row, "accuracy low high")
-        assert shown["macro F1 %"] == as_shown(row, "macro_f1")
-        assert shown["F1 %"] == as_shown(row, "f1")
-        assert shown["AUC"] == f"{row['auc']:.3f}"
 
 
 def test_measures_have_the_columns_that_only_some_of_them_need(results):
@@ -196,89 +118,6 @@ def test_regularizers_are_columns(results):
             assert shown[row["regularizer"]] == f"{written(row['mean'], unit)} {interval}"
     conicity = next(row for row in on_page(table) if row["measure"] == column_of("conicity").label)
     assert conicity["tying"] == "–"
-
-
-def test_the_section_writes_the_verdicts_as_latex(results):
-    assert {table.name for table in explain_section(results).shown} >= {"explain_verdicts", "explain_models"}
-
-
-@pytest.mark.parametrize(
-    ("test", "figure", "column"),
-    [
-        ("permutation", "explain_permutation", "permutation_tvd"),
-        ("adversarial", "explain_adversarial_weight", "exact_jsd"),
-        ("imitation", "explain_imitation", "imitation_jsd"),
-    ],
-)
-def test_violins_have_the_medians_of_their_column_by_class_and_weight(results, test, figure, column):
-    drawing = next(each for each in registered_tests()[test].drawings if each.name == figure)
-    drawn: Any = drawing.draw(results, "")
-    (axes,) = drawn.axes
-    medians = [line.get_ydata()[0] for line in axes.lines if line.get_color() == "#000000"]
-    texts = results.texts.dropna(subset=[column, "max_attention"])
-    cuts = pd.cut(texts["max_attention"], [-1, 0.25, 0.5, 0.75, 2], right=False)
-    expected = texts.groupby(["predicted", cuts], observed=True)[column].median()
-    np.testing.assert_allclose(medians, expected)
-
-
-def test_lines_of_removal_are_the_texts_that_keep_their_decision(results):
-    """After each share of removed words, counted text by text."""
-    texts, figure = results.texts, cast(Any, removal_figure(results, ""))
-    (axes,) = figure.axes
-    lines = {line.get_label(): np.column_stack(line.get_data()) for line in axes.get_lines()}
-    colors = {line.get_label(): line.get_color() for line in axes.get_lines()}
-    assert len(lines) == len({*colors.values()}) == 5
-    assert texts["removal_attention"].isna().any()  # texts whose decision never changes are counted, too
-    assert axes.get_xlabel() == "words removed (% of the text; 200 texts)"
-    for label, points in lines.items():
-        shares, never = texts[f"removal{label}"], texts[f"removal{label}_never"]
-        assert points[0].tolist() == [0, 100]
-        for removed, kept in points[:: len(points) // 7]:
-            expected = sum(
-                own + (1 - own) * (not 100 * share <= removed) if own < 1 else 1.0
-                for share, own in zip(shares, never, strict=True)
-            )
-            assert kept == pytest.approx(100 * expected / len(texts))
-        assert points[-1] == pytest.approx([100, 100 * never.mean()])
-        (name,) = (text for text in axes.texts if text.get_text() == ORDERS[label.removeprefix("_")])
-        assert (name.xy, name.get_color()) == ((1, pytest.approx(100 * never.mean())), colors[label])
-
-
-def test_rows_of_single_words_are_the_means_of_the_table(results):
-    figure: Any = single_figure(results, "")
-    axes = figure.axes[0]
-    summary = results.summary[results.summary["predicted"].isin(["(all)", "negative", "positive"])]
-    rows = pd.concat(
-        summary[summary["measure"] == f"single_{name}_difference"]
-        for name in ("attention", "gradient", "attention_gradient")
-    )
-    dots = np.concatenate([np.column_stack(line.get_data()) for line in axes.get_lines() if line.get_marker() == "o"])
-    dots = dots[dots[:, 1].argsort()]
-    np.testing.assert_allclose(dots, np.column_stack([rows["mean"], np.arange(len(rows))]))
-    ends = np.array([path.vertices for each in axes.collections for path in each.get_paths()])
-    ends = ends[ends[:, 0, 1].argsort()]
-    np.testing.assert_allclose(ends[:, :, 0], rows[["low", "high"]])
-    labels = ["best word by attention", "predicted: negative", "predicted: positive", "best word by gradient"]
-    assert [label.get_text() for label in axes.get_yticklabels()][:4] == labels
-    assert [label.get_text() for label in axes.child_axes[0].get_yticklabels()] == [f"{n}" for n in rows["n"]]
-
-
-def test_lines_of_tau_are_the_shares_of_texts_with_at_most_this_tau(results):
-    columns = ("tau_gradient", "tau_loo", "tau_gradient_loo")
-    figure: Any = tau_figure(results, "")
-    for axes, column in zip(figure.axes, columns, strict=True):
-        lines = {line.get_label(): np.column_stack(line.get_data()) for line in axes.get_lines()}
-        for number, name in enumerate(("negative", "positive")):
-            values = results.texts.loc[results.texts["predicted"] == number, column].dropna()
-            points = lines[f"predicted: {name}"]
-            assert len(points) == len(values) + 1
-            for tau, share in dict(points[1:].tolist()).items():  # of equal τ, the last
-                assert share == pytest.approx(100 * (values <= tau).mean())
-            assert lines[f"_predicted: {name}"][0, 0] == pytest.approx(values.mean())
-            row = results.summary.query(f"measure == '{column}' and predicted == '{name}'").iloc[0]
-            (path,) = axes.collections[number].get_paths()
-            assert path.vertices[:, 0].tolist() == pytest.approx([row["low"], row["high"]])
-        assert ("with random scores" in lines) == (column != "tau_gradient_loo")
 
 
 def test_up_to_six_classes_have_their_own_groups():

@@ -1,4 +1,4 @@
-"""What surface patterns and clusters leave on disk, and that their tables say what the CSV files say."""
+"""What surface patterns and clusters leave on disk, and what cards of heads and long tables say."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 
 from attentionology.analyses.clusters import analysis as clusters_analysis
 from attentionology.analyses.clusters.distances import HeadDistances, distances_figure
-from attentionology.analyses.clusters.layers import neighbors_table
 from attentionology.analyses.clusters.rows import ClusterResults
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.surface import analysis as surface_analysis
@@ -32,8 +31,8 @@ from attentionology.reports.page import write_report
 from tests import tiny
 from tests.clusters import answered, clusters_section, explored_clusters, geography
 from tests.clusters import made_results as made_clusters
-from tests.shown_tables import Columns, assert_declared, cells, distinct, in_latex, in_terminal, on_page, percent
-from tests.surface import changed_results, explored_surface, made_results, shown_tables, surface_section
+from tests.shown_tables import assert_declared, distinct, on_page, percent
+from tests.surface import changed_results, explored_surface, made_results, surface_section
 from tests.unit.test_reports import RUN
 
 pytestmark = pytest.mark.usefixtures("svgs_are_drawn")
@@ -172,17 +171,6 @@ def test_a_figure_that_the_template_does_not_place_follows_it(tmp_path, monkeypa
     assert page.index("Does it matter?") < page.index("The caption of &lt;one&gt;")
 
 
-SHARES = {
-    "previous": "previous",
-    "next": "next",
-    "itself": "self",
-    "<cls>": "first_special",
-    "[SEP]": "last_special",
-    "punctuation": "punctuation",
-    "other tokens": "other",
-}
-
-
 @pytest.fixture(scope="module")
 def surface():
     found, _ = results("bert")
@@ -202,112 +190,11 @@ def shown(tables, name):
     return table
 
 
-def test_layers(surface):
-    rows = surface.tables.layers.to_dict("records")
-    everywhere: Columns = {"layer": "layer", **{heading: f"% {name}" for heading, name in SHARES.items()}}
-    page = cells(rows, {**everywhere, "entropy, nats": ".2f entropy", "of uniform entropy": "% entropy_relative"})
-    terminal = cells(rows, {**everywhere, "entropy": ".2f entropy", "rel. entropy": "% entropy_relative"}, "")
-    table = layers_table(surface)
-    assert on_page(table) == page
-    assert [{name.replace(r"\textless{}", "<").replace(r"\textgreater{}", ">"): cell for name, cell in row.items()}
-            for row in in_latex(table)] == page  # fmt: skip
-    assert in_terminal(table, 150) == terminal
-    uniform = surface.tables.layers["uniform_entropy"].iloc[0]
-    assert f"that of attention to all tokens alike is {uniform:.2f}." in table.notes[0]
-
-
-def test_the_head_with_the_largest_value_of_each_statistic(surface):
-    arrows = {"<cls> → <cls>": "first_to_first", "[SEP] → [SEP]": "last_to_last", "others → <cls>": "rest_to_first"}
-    names = SHARES | arrows | {"others → [SEP]": "rest_to_last", "period, comma": "period_comma"}
-    names |= {"entropy": "entropy", "entropy, relative": "entropy_relative"}
-    names |= {"entropy of <cls>": "entropy_first", "entropy of <cls>, relative": "entropy_first_relative"}
-    heads = surface.tables.heads.copy()
-    for number, statistic in enumerate(names.values()):  # another head has most of the next one
-        heads[statistic] = np.roll(heads[statistic], number)
-    changed = replace(surface, tables=surface.tables._replace(heads=heads))
-    rows = {row["attention"]: row for row in on_page(shown(shown_tables(changed), "surface_strongest"))}
-    assert set(rows) == set(names)
-    for name, statistic in names.items():
-        top = heads.sort_values(statistic).iloc[-1]
-        values = top[statistic], heads[statistic].mean()
-        in_nats = statistic in ("entropy", "entropy_first")
-        value, mean = (f"{each:.2f} nats" if in_nats else percent(each) for each in values)
-        head = f"{top['layer']}-{top['head']}"
-        assert rows[name] == {"attention": name, "head with most": head, "its value": value, "mean of all heads": mean}
-
-
-def test_labels(surface):
-    heads = surface.tables.heads.assign(label=["next", "first-special", "next", *["other"] * 9])
-    surface = replace(surface, tables=surface.tables._replace(heads=heads))
-    rows = {row["label"]: row for row in on_page(shown(shown_tables(surface), "surface_labels"))}
-    notes = ("Heads with a label:", "next token: 1-1 1-3", "sink <cls>: 1-2", *surface.notes)
-    assert layers_table(surface).notes[1:-1] == notes  # the last one is on gradients
-    names = {"no label": "other", "next token": "next", "sink <cls>": "first-special", "broad": "broad"}
-    for name, label in names.items():
-        of_label = heads[heads["label"] == label]
-        members = [f"{layer}-{head}" for layer, head in zip(of_label["layer"], of_label["head"], strict=True)]
-        assert rows[name]["heads"] == str(len(members))
-        assert rows[name]["which heads"] == (" ".join(members) or "–")
-    assert sum(int(row["heads"]) for row in rows.values()) == len(heads)
-
-
 @pytest.mark.parametrize(("n", "more", "others"), [(8, "", "3-1 3-2 3-3 3-4"), (9, " …", "3-2 3-3 3-4")])
 def test_a_terminal_names_eight_heads_with_a_label_and_says_if_there_are_more(surface, n, more, others):
     heads = surface.tables.heads.assign(label=["next"] * n + ["previous"] * (12 - n))
     notes = layers_table(replace(surface, tables=surface.tables._replace(heads=heads))).notes
     assert notes[2:4] == (f"next token: 1-1 1-2 1-3 1-4 2-1 2-2 2-3 2-4{more}", f"previous token: {others}")
-
-
-def test_gradients(surface):
-    table = shown(shown_tables(surface), "surface_gradients")
-    means = surface.gradients.groupby(["layer", "class"])[["gradient", "attention"]].mean()
-    names = {"[CLS]": "<cls>"}
-    for row in on_page(table):
-        for name in surface.gradients["class"].unique():
-            mean = means.loc[int(row["layer"]), name]
-            assert row[f"|∂L/∂α| {names.get(name, name)}"] == f"{mean['gradient']:.1e}"
-            assert row[f"α {names.get(name, name)} %"] == percent(mean["attention"])
-
-
-def test_the_page_names_the_mean_loss_and_the_inputs(surface):
-    gradients = surface.gradients.assign(inputs=[2, *[1] * 59], loss=0.25)
-    section = surface_section(changed_results(surface, gradients=gradients))
-    assert section.context["gradients"] == {"loss": 0.25, "inputs": 2}
-
-
-def test_neighbors(clusters):
-    neighbors = distinct(clusters.layers)
-    changed = answered(clusters, layers=neighbors)
-    columns: Columns = {
-        "question": "question",
-        "observed": ".3f found",
-        "layers shuffled": ".3f shuffled",
-        "p": ".4f p",
-    }
-    expected = cells(neighbors.to_dict("records"), columns)
-    assert len(expected) > 1
-    table = neighbors_table(changed)
-    assert on_page(table) == in_latex(table) == in_terminal(table, 200) == expected
-
-
-def test_notes_of_the_clusters_are_shown_once(clusters):
-    assert "mind it" in neighbors_table(clusters).notes
-    assert "mind it" not in neighbors_table(replace(clusters, notes_shown=True)).notes
-
-
-def test_clusters(clusters):
-    section = clusters_section(clusters)
-    embedding = section.tables["head_embedding"]
-    rows = on_page(shown(section.shown, "head_clusters"))
-    assert section.context["clusters"] == len(rows) == embedding["cluster"].nunique()
-    assert section.context["has_relations"]
-    for row in rows:
-        members = embedding[embedding["cluster"] == int(row["cluster"])]
-        names = [f"{layer}-{head}" for layer, head in zip(members["layer"], members["head"], strict=True)]
-        assert (row["heads"], row["members"]) == (str(len(names)), " ".join(names))
-        assert row["layers"] == ranges(sorted(members["layer"].unique()))
-        counted = dict(label.rsplit(" ", 1) for label in row["labels"].split(", "))
-        assert sorted(map(int, counted.values())) == sorted(members["label"].value_counts())
 
 
 def test_many_members_of_a_cluster_are_cut(clusters, monkeypatch):
