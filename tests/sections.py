@@ -109,6 +109,7 @@ PROBING: dict[str, Any] = {
     "has_control": True,
     "has_published": True,
     "contrasts": True,
+    "read": "READ MAPS",
     "state_meanings": {"arcs": "ARCS"},
     "state_recipes": ["RECIPE", "RECIPES"],
     "state_parameters": ["arcs 1,234", "depth 5"],

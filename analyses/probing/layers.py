@@ -103,8 +103,8 @@ STATES_TABLE = Schema(
             "value value_low value_high", _SCORE,
             "the mean over runs, with the interval over sentences: a share, or a correlation (`dspr`, `nspr`)", "found",
             cell=_written("value"), beside=_bounds("value"),
-            help="the share of heads (UAS), edges (UUAS), labels or roots that are right, or a mean correlation (DSpr, "
-            "NSpr)",
+            help="the share of heads (UAS), edges (UUAS), labels or roots that are right, in percent; or a mean "
+            "correlation (DSpr, NSpr), as a number below 1",
         ),
         TableColumn("value_sd", "number", "the standard deviation over runs"),
         TableColumn(
