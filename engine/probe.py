@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, cast
 from ..analyses.contract import Counted, OptionGroup, OptionSet, Titles
 from ..analyses.option_groups import groups_of, names_in
 from ..analyses.probing.analysis import Probing
-from ..analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
 from ..analyses.probing.options import ProbeOptions, Role, TreebankOptions
 from ..analyses.probing.record import counted_probes, describe
 from ..analyses.probing.rows import NAME, STATES, ProbeFacts, ProbeResults, RightWords, StateCounts
 from ..analyses.probing.run_options import ProbingOptions
 from ..analyses.probing.scores import methods_table
-from ..analyses.probing.training import Kept, train_probes
+from ..analyses.probing.trainings.inputs import LoadedInputs, Workspace, read_inputs
+from ..analyses.probing.trainings.training import Kept, train_probes
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.cache_folder import cache_folder
 from ..analyses.shared.input_options import model_or_encoder, paths_read

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from ..analyses.probing.inputs import LoadedInputs, Workspace, choose_splits, load_inputs, store_treebanks
 from ..analyses.probing.options import Role
 from ..analyses.probing.run_options import ProbingOptions
-from ..analyses.probing.state_folds import GOLD, MODEL, RANDOM_WEIGHTS
-from ..analyses.probing.state_training import arguments_of
+from ..analyses.probing.trainings.inputs import LoadedInputs, Workspace, choose_splits, load_inputs, store_treebanks
+from ..analyses.probing.trainings.state_folds import GOLD, MODEL, RANDOM_WEIGHTS
+from ..analyses.probing.trainings.state_training import arguments_of
 from ..analyses.shared.input_options import paths_read
 from ..corpora_loaders.describing import amount
 from ..extractors import DEFAULT_BATCH_CELLS, ExtractionError, store_states

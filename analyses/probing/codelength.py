@@ -16,8 +16,8 @@ from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ...storage.writing import amount
 from .rows import ProbeQuestion, ProbeResults, Tested, deviation, mean
-from .state_folds import GOLD, MODEL, RANDOM_WEIGHTS
-from .training import Kept
+from .trainings.state_folds import GOLD, MODEL, RANDOM_WEIGHTS
+from .trainings.training import Kept
 
 CODELENGTHS = Schema(
     "probe_codelength",

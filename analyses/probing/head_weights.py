@@ -30,7 +30,7 @@ from .rows import ProbeQuestion, ProbeResults, Tested
 from .scores import score_texts
 
 if TYPE_CHECKING:
-    from .training import Kept
+    from .trainings.training import Kept
 
 _LABEL = "{probe}, {arrow}"
 """The name of the measure of a column in the explorer."""

@@ -25,7 +25,7 @@ from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import points, share
 from .rows import ProbeQuestion, ProbeResults, StateTried, Tested
 from .state_scores import GOLD, MODEL, RANDOM_WEIGHTS, StateScores, contrast_rows, first_columns, state_rows
-from .training import Kept
+from .trainings.training import Kept
 
 _SCORES = {"uas": "UAS", "uuas": "UUAS", "dspr": "DSpr", "root": "root", "nspr": "NSpr"}
 """How scores are called, where it is not by the name in the tables."""

@@ -23,11 +23,11 @@ from ...storage.writing import amount
 from ..contract import Counted
 from ..counting.metric import Metric
 from ..shared.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
-from .inputs import ProbingInputs, Workspace
 from .rows import NAME, STATES, ProbeFacts, RightWords, StateCounts, Tried
 from .run_options import ProbingOptions
-from .state_training import TrainedStates
-from .training import TrainedProbes
+from .trainings.inputs import ProbingInputs, Workspace
+from .trainings.state_training import TrainedStates
+from .trainings.training import TrainedProbes
 
 _EXAMPLES = 10  # frequent words without a vector
 _MANY_UNKNOWN = 0.25

@@ -298,7 +298,7 @@ def deviation(values: Sequence[float]) -> float:
 
 
 ProbeQuestion = Question[None, Any, Tested, Any]
-"""A question that looks up what it keeps of the trainings with a `attentionology.analyses.probing.training.Kept`."""
+"""A question about probes, which looks up with a `attentionology.analyses.probing.trainings.training.Kept`."""
 
 
 @dataclass(frozen=True, repr=False)

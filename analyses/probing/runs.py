@@ -13,12 +13,12 @@ from matplotlib.figure import Figure
 from ...reports.columns import Schema, TableColumn
 from ...reports.drawing import GREY, TEXT, finish, panels, series_label, styled, ticks
 from ..counting.best_head import rate
-from .folds import TrainedEpoch
 from .methods import RANDOM, color
 from .rows import Attempt, ProbeQuestion, ProbeResults, Tested, TestedWords
+from .trainings.folds import TrainedEpoch
 
 if TYPE_CHECKING:
-    from .training import Kept
+    from .trainings.training import Kept
 
 RUNS = Schema(
     "probe_runs",

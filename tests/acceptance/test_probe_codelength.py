@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from attentionology import load_encoder, load_treebank, store_states
-from attentionology.analyses.probing import state_codes
+from attentionology.analyses.probing.trainings import state_codes
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.probes import LabelProbe, codelength
 from attentionology.probes.states.codelength import coded_block

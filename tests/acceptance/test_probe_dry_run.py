@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from attentionology.analyses.probing import state_codes
+from attentionology.analyses.probing.trainings import state_codes
 from attentionology.engine import probe_estimate
 from attentionology.engine.probe_estimate import duration
 from tests.acceptance.probing import run, table

@@ -16,8 +16,8 @@ from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.probing.analysis import Probing
 from attentionology.analyses.probing.layers import Layers, LayerTables, is_clear, layer_texts, layers_figure
 from attentionology.analyses.probing.rows import STATES, StateCounts, StateTried
-from attentionology.analyses.probing.state_folds import StateEpoch
-from attentionology.analyses.probing.state_training import StateOutcome
+from attentionology.analyses.probing.trainings.state_folds import StateEpoch
+from attentionology.analyses.probing.trainings.state_training import StateOutcome
 from attentionology.analyses.shared.options import CountOptions
 from tests.probing_results import counted, written
 from tests.state_scores import BASELINE, random_fractions, sentences, stored, tried

@@ -11,7 +11,7 @@ import pytest
 from attentionology.analyses.counting.resampling import effective_number, poisson_weights
 from attentionology.analyses.probing.rows import StateTried
 from attentionology.analyses.probing.state_scores import StateScores, contrast_rows, first_columns, state_rows
-from attentionology.analyses.probing.state_training import StateOutcome, _chosen
+from attentionology.analyses.probing.trainings.state_training import StateOutcome, _chosen
 from tests.state_scores import BASELINE, counts_of, random_fractions, sentences, tried
 
 REPLICATES = 200

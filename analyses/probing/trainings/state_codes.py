@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-from ...extractors import StoredStates
-from ...probes import Checkpoint, CodedBlock, Codelength, TrainingError, make_state_probe
-from ...probes.states.codelength import coded_block, ends_of_blocks, floor_of, in_order, shuffled_order
-from ...reports.progress import Stages
-from ...storage.cache_log import CacheLog
-from ...storage.plugins import running
+from ....extractors import StoredStates
+from ....probes import Checkpoint, CodedBlock, Codelength, TrainingError, make_state_probe
+from ....probes.states.codelength import coded_block, ends_of_blocks, floor_of, in_order, shuffled_order
+from ....reports.progress import Stages
+from ....storage.cache_log import CacheLog
+from ....storage.plugins import running
 from .folds import results_in_order
 from .inputs import Workspace
 from .state_folds import StateSetting, StateTraining, fit_probe, learned, training_key

@@ -18,13 +18,13 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from ...corpora_loaders import Sentence
-from ...extractors import MapBatch, StoredStates
-from ...probes import Checkpoint, Decoding, StateProbe, TrainingError, decode, make_state_probe
-from ...probes.splits import Split
-from ...reports.progress import Stages, progress_bar
-from ...storage.cache_log import CacheLog
-from ...storage.plugins import running
+from ....corpora_loaders import Sentence
+from ....extractors import MapBatch, StoredStates
+from ....probes import Checkpoint, Decoding, StateProbe, TrainingError, decode, make_state_probe
+from ....probes.splits import Split
+from ....reports.progress import Stages, progress_bar
+from ....storage.cache_log import CacheLog
+from ....storage.plugins import running
 
 MODEL, RANDOM_WEIGHTS = "model", "random weights"
 """What states are read from."""

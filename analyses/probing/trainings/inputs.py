@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...corpora_loaders import CorpusError, Sentence, Treebank, WordVectors, load_treebank, load_vectors
-from ...extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, store_maps
-from ...probes import make_state_probe, scored
-from ...probes.recipe import RecipeChoice, choose_recipe
-from ...probes.splits import Split, make_splits
-from ...reports.progress import Stages, progress_bar
-from ...storage.cache_log import CacheLog
-from ..contract import OptionError
-from ..shared.options import map_makers
-from .options import ROLES, Role, TreebankOptions
-from .run_options import ProbingOptions
+from ....corpora_loaders import CorpusError, Sentence, Treebank, WordVectors, load_treebank, load_vectors
+from ....extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, store_maps
+from ....probes import make_state_probe, scored
+from ....probes.recipe import RecipeChoice, choose_recipe
+from ....probes.splits import Split, make_splits
+from ....reports.progress import Stages, progress_bar
+from ....storage.cache_log import CacheLog
+from ...contract import OptionError
+from ...shared.options import map_makers
+from ..options import ROLES, Role, TreebankOptions
+from ..run_options import ProbingOptions
 
 
 @dataclass(frozen=True)

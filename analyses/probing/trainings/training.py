@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from ...extractors import StoredMaps
-from ...probes import SingleHead, added_up, registered_probes
-from ...probes.splits import CorrectWords, Split, controlled
-from ...reports.progress import progress_bar
+from ....extractors import StoredMaps
+from ....probes import SingleHead, added_up, registered_probes
+from ....probes.splits import CorrectWords, Split, controlled
+from ....reports.progress import progress_bar
+from ..methods import BASELINES, RANDOM
+from ..rows import Attempt
+from ..run_options import ProbingOptions
 from .folds import Arcs, FoldSetting, ProbeTraining, TrainedEpoch, TrainedFold, train_folds
 from .inputs import ProbingInputs, Workspace, split_stores, store_treebanks
-from .methods import BASELINES, RANDOM
-from .rows import Attempt
-from .run_options import ProbingOptions
 from .state_training import TrainedStates, train_state_probes
 
 

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import torch
 from numpy import ndarray
 
-from ...corpora_loaders import WordVectors
-from ...probes import (
+from ....corpora_loaders import WordVectors
+from ....probes import (
     ArcWeights,
     Checkpoint,
     Decoding,
@@ -31,13 +31,13 @@ from ...probes import (
     decode,
     make_probe,
 )
-from ...probes.saved_probe import cached_checkpoint
-from ...probes.splits import Split
-from ...reports.progress import Stages, progress_bar
-from ...storage.cache_log import CacheLog
-from ...storage.plugins import running
-from ..shared.processes import Processes, results_of_processes
-from .rows import Task
+from ....probes.saved_probe import cached_checkpoint
+from ....probes.splits import Split
+from ....reports.progress import Stages, progress_bar
+from ....storage.cache_log import CacheLog
+from ....storage.plugins import running
+from ...shared.processes import Processes, results_of_processes
+from ..rows import Task
 
 Result = TypeVar("Result")
 

@@ -16,17 +16,17 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from ...corpora_loaders import Sentence
-from ...extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, StoredStates, store_states
-from ...probes import SingleHead, StateProbe, make_state_probe
-from ...probes.splits import CorrectWords, Split, controlled
-from ...reports.progress import progress_bar
+from ....corpora_loaders import Sentence
+from ....extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, StoredStates, store_states
+from ....probes import SingleHead, StateProbe, make_state_probe
+from ....probes.splits import CorrectWords, Split, controlled
+from ....reports.progress import progress_bar
+from ..methods import RANDOM
+from ..options import Role
+from ..rows import Attempt, StateTried, Task
+from ..run_options import ProbingOptions
 from .folds import results_in_order
 from .inputs import ProbingInputs, Workspace, split_stores, store_treebanks
-from .methods import RANDOM
-from .options import Role
-from .rows import Attempt, StateTried, Task
-from .run_options import ProbingOptions
 from .state_codes import CodeOutcome, train_codes
 from .state_folds import (
     BEHAVIORS,
