@@ -47,7 +47,20 @@ SAME, CLOSE = 1e-9, 1e-6
 _NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 _HIDDEN = ("script", "style", "svg", "nav")
 _NEW_LINE = {"p", "h1", "h2", "h3", "h4", "li", "tr", "table", "figure", "figcaption", "summary", "details", "section"}
-_SAID = ("title", "alt", "aria-label", "placeholder", "class", "href", "dir", "lang", "open", "data-value", "scope")
+_SAID = (
+    "title",
+    "alt",
+    "style",
+    "aria-label",
+    "placeholder",
+    "class",
+    "href",
+    "dir",
+    "lang",
+    "open",
+    "data-value",
+    "scope",
+)
 """Attributes that people see or hear, or that decide what is drawn."""
 
 

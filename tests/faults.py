@@ -332,7 +332,7 @@ _SHOWN = (  # faults in what people see
         "analyses/dependency/best_heads.py",
         'bar("accuracy", "offset_accuracy")',
         'bar("offset_accuracy", "accuracy")',
-        f"{_DEPENDENCY}test_bars_are_as_long_as_the_accuracy_and_marked_at_the_offset",
+        f"{_APPROVED}[dependency]",
     ),
     Fault(
         "analyses/dependency/rows.py",

@@ -36,13 +36,6 @@ def test_the_table_fits_in_a_terminal(results):
     assert len(cells) == 1 + len(table.rows), f"more than {WIDE} columns: give a column of the table room='page'"
 
 
-def test_bars_are_as_long_as_the_accuracy_and_marked_at_the_offset(results):
-    page = str(best_table(results))
-    for row in results.best[results.best["relation"] != "root"].to_dict("records"):
-        bar, mark = (f"{100 * row[name]:.1f}%" for name in ("accuracy", "offset_accuracy"))
-        assert f'<i style="width:{bar}"></i><b style="left:{mark}"></b>' in page
-
-
 def test_rows_of_few_words_are_gray_and_totals_are_marked(results):
     table = best_table(results)
     styles = {row["relation"]: table.style(row) for row in table.rows}
