@@ -16,7 +16,11 @@ from attentionology.testing.written import check_printed
 from tests.approved_runs import RUNS
 
 ANALYSES: dict[str, Any] = {"probe": Probing, "states": Probing, "alignment": Alignment}
-NOT_ASKED = {"probe": {"published", "layers", "codelength"}, "states": {"published", "head_weights"}, "alignment": set[str]()}
+NOT_ASKED = {
+    "probe": {"published", "layers", "codelength"},
+    "states": {"published", "head_weights"},
+    "alignment": set[str](),
+}
 """No stored model is that of the paper. One run probes no hidden states, and the other no maps alone."""
 
 
