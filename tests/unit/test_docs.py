@@ -159,7 +159,7 @@ PREFIXES = {"dependency", "surface", "norms", "coreference", "probe", "explain",
 
 
 OF_SEVERAL_TYPES = {
-    *("low", "high", "min", "max", "mean", "value", "value_low", "value_high", "published", "weight"),
+    *("low", "high", "min", "max", "mean", "published", "weight"),
     *("heldout_min", "heldout_max"),
 }
 """Columns whose type depends on what the table is about."""
