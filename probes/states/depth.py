@@ -29,7 +29,7 @@ class DepthModule(Projection):
 class DepthProbe(DistanceProbe):
     """Squared lengths of projected states that are near the numbers of edges between words and their root.
 
-    The loss of a sentence of n words is Σ_i |‖h_i B‖² − depth(i)| / n (Hewitt & Manning 2019, §2.3). Scores:
+    The loss of a sentence of n words is Σ_i abs(‖h_i B‖² − depth(i)) / n (Hewitt & Manning 2019, §2.3). Scores:
     ``root``, the share of sentences whose word of the smallest depth, without punctuation, is a root; ``nspr``, the
     correlation of the depths of a sentence.
 
