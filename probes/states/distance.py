@@ -44,9 +44,9 @@ class DistanceModule(Projection):
 class DistanceProbe(StateProbe):
     """Squared distances of projected states that are near the numbers of edges between words in the tree.
 
-    The loss of a sentence of n words is Σ_ij abs(d(i, j) − edges(i, j)) / n², over all its words (Hewitt & Manning 2019,
-    §2.2). Pairs of words in different trees are left out. Scores: ``uuas``, the share of the tree's edges that are in
-    the minimum spanning tree of the distances, without punctuation; ``dspr``, the mean correlation of a word's
+    The loss of a sentence of n words is Σ_ij abs(d(i, j) − edges(i, j)) / n², over all of its words (Hewitt & Manning
+    2019, §2.2). Pairs of words in different trees are left out. Scores: ``uuas``, the share of the tree's edges that
+    are in the minimum spanning tree of the distances, without punctuation; ``dspr``, the mean correlation of a word's
     distances.
 
     Args:
