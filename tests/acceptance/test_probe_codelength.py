@@ -87,6 +87,7 @@ def test_the_codes_are_those_of_the_probes(model, parts, tmp_path):
     assert not list((tmp_path / "cache" / "training").iterdir())
 
 
+@pytest.mark.slow
 def test_the_results_are_those_of_one_process(done, model, tmp_path):
     assert run("--model", model, *FOLDS, "--workers", 2, "--out", tmp_path / "run") == 0
     assert results(tmp_path / "run") == results(done)

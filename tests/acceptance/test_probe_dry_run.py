@@ -27,6 +27,7 @@ def dry_run(model, tmp_path, monkeypatch, capsys):
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_trainings_and_bytes_are_those_of_the_run(dry_run, model, tmp_path, monkeypatch):
     coded: Counter[tuple[str, str, str]] = Counter()
 

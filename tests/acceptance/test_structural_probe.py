@@ -57,7 +57,9 @@ def published(base: Any) -> Any:
     return Published
 
 
-@pytest.mark.parametrize(("base", "layer"), GOLDEN)
+@pytest.mark.parametrize(
+    ("base", "layer"), [case if case[1] == 2 else pytest.param(*case, marks=pytest.mark.slow) for case in GOLDEN]
+)
 def test_losses_and_scores_are_those_of_the_published_code(base, layer, states):
     train, test = (stored.layer(layer) for stored in states)
     assert sum(map(len, train.sentences)) == 7027
