@@ -42,7 +42,7 @@ class StateProbe(ABC):
         metrics: its scores, by the first of which layers are chosen.
         controls: the names of its control tasks. Selectivity is what is left above the first one.
         finds_heads: whether it predicts scores of candidate heads, ROOT first, as `attentionology.probes.decode` takes
-            them. It then stands beside the probes of maps in the table of attachment scores.
+            them. The table of attachment scores then has a row for it, beside those of probes of maps.
         beside: the methods of that table that it is compared with.
         color: its color in figures, by its name in the palette.
         reads_maps: whether it reads word maps beside the states.

@@ -164,75 +164,58 @@ def _fit(probe: Probe, split: Split, checkpoint: Checkpoint, label: str, *, watc
             raise TrainingError(f"{label}: {error}") from None
 
 
-def _prepare(
-    setting: FoldSetting, trainings: Sequence[ProbeTraining], threads: int | None
-) -> Callable[[tuple[int, int]], TrainedFold | str]:
-    """Return the function that trains one of the probes on one of its splits, in a process with so many threads."""
-    if threads is not None:
-        torch.set_num_threads(threads)
-
-    def train(job: tuple[int, int]) -> TrainedFold | str:
-        index, fold = job  # of the training, and of its split
-        try:
-            return train_fold(setting, trainings[index], fold, watched=threads is None)
-        except TrainingError as error:  # which would reach the run as a `WorkerError` if it were raised
-            return str(error)
-
-    return train
-
-
 def train_folds(setting: FoldSetting, trainings: Sequence[ProbeTraining], workers: int) -> Iterator[TrainedFold]:
     """Train every probe on each of its splits, in this process or in several, and yield what they gave in order."""
     jobs = [(index, fold) for index, training in enumerate(trainings) for fold in range(len(training.splits))]
-    return results_in_order(functools.partial(_prepare, setting, tuple(trainings)), jobs, workers, "train", __name__)
+    return results_in_order(functools.partial(train_fold, setting), trainings, jobs, workers, "train", __name__)
 
 
 def results_in_order(
-    prepare: Callable[[int | None], Callable[[tuple[int, int]], Result | str]],
+    train: Callable[..., Result],
+    trainings: Sequence[Any],
     jobs: Sequence[tuple[int, int]],
     workers: int,
     label: str,
     module: str,
 ) -> Iterator[Result]:
-    """Yield the result of each training on each split in order, from this process or from several.
+    """Yield the result of each job in order, from this process or from several.
 
     Args:
-        prepare: returns the function that trains, given the number of threads that its process may use, None for all.
-            That function returns the message of an error instead of a result.
-        jobs: the number of each training, and that of its split.
+        train: does a part of a training, given the training, the number of the part, and whether it is ``watched``.
+        trainings: the trainings.
+        jobs: the number of each training, and that of its part.
         workers: the number of processes.
         label: what the progress bar of several processes says.
         module: the module that each process imports first.
     """
     workers = min(workers, len(jobs))
-    in_turn = map(prepare(None), jobs) if workers <= 1 else None
-    for result in in_turn or _of_processes(prepare, jobs, workers, label, module):
-        if isinstance(result, str):
-            raise TrainingError(result)
-        yield result
-
-
-def _of_processes(
-    prepare: Callable[[int | None], Callable[[tuple[int, int]], Result | str]],
-    jobs: Sequence[tuple[int, int]],
-    workers: int,
-    label: str,
-    module: str,
-) -> Iterator[Result | str]:
-    """Yield the results of several processes in order; an error comes at once."""
-    prepared = functools.partial(_of_worker, prepare, max(1, torch.get_num_threads() // workers))
+    if workers <= 1:
+        for index, part in jobs:
+            yield train(trainings[index], part, watched=True)
+        return
+    prepare = functools.partial(_worker, train, tuple(trainings), max(1, torch.get_num_threads() // workers))
     results: dict[tuple[int, int], Result] = {}
     with progress_bar(f"{label} in {workers} processes", len(jobs), unit="trainings") as advance:
-        for job, result in results_of_processes(Processes(workers, RESUME_HINT, (module, "torch")), prepared, jobs):
-            if isinstance(result, str):
-                yield result
-            else:
-                results[job] = result
+        for job, result in results_of_processes(Processes(workers, RESUME_HINT, (module, "torch")), prepare, jobs):
+            if isinstance(result, str):  # the message of an error
+                raise TrainingError(result)
+            results[job] = result
             advance(1)
     yield from (results[job] for job in jobs)
 
 
-def _of_worker(prepare: Callable[[int | None], Any], threads: int, number: int) -> Any:
-    """Return the function by which a process, which has a number, trains."""
+def _worker(
+    train: Callable[..., Result], trainings: Sequence[Any], threads: int, number: int
+) -> Callable[[tuple[int, int]], Result | str]:
+    """Return the function by which a process, which has a number, does one job after the other."""
     del number  # all processes do the same
-    return prepare(threads)
+    torch.set_num_threads(threads)
+
+    def work(job: tuple[int, int]) -> Result | str:
+        index, part = job
+        try:
+            return train(trainings[index], part, watched=False)
+        except TrainingError as error:  # which would reach the run as a `WorkerError` if it were raised
+            return str(error)
+
+    return work

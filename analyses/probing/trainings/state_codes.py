@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from ....extractors import StoredStates
-from ....probes import Checkpoint, CodedBlock, Codelength, TrainingError, make_state_probe
+from ....probes import Checkpoint, CodedBlock, Codelength, make_state_probe
 from ....probes.states.codelength import coded_block, ends_of_blocks, floor_of, in_order, shuffled_order
 from ....reports.progress import Stages
 from ....storage.cache_log import CacheLog
@@ -58,8 +56,8 @@ def train_codes(
     """Compute the codes of the training sentences of the first split of each training, in one or several processes."""
     ends = [ends_of_blocks(len(training.splits[0].train)) for training in trainings]
     jobs = [(index, block) for index, of_code in enumerate(ends) for block in range(len(of_code))]
-    prepare = functools.partial(prepare_blocks, setting, tuple(trainings))
-    results = results_in_order(prepare, jobs, workers, "train for codelengths", __name__)
+    train = functools.partial(train_block, setting)
+    results = results_in_order(train, trainings, jobs, workers, "train for codelengths", __name__)
     for training, of_code in zip(trainings, ends, strict=True):
         trained = [next(results) for _ in of_code]
         for block in trained:
@@ -73,23 +71,6 @@ def train_codes(
             checkpoints=tuple(each.checkpoint for each in trained if each.checkpoint is not None),
             resumed=sum(each.resumed for each in trained),
         )
-
-
-def prepare_blocks(
-    setting: StateSetting, trainings: Sequence[StateTraining], threads: int | None
-) -> Callable[[tuple[int, int]], TrainedBlock | str]:
-    """Return the function that codes one block of one of the trainings, in a process with so many threads."""
-    if threads:
-        torch.set_num_threads(threads)
-
-    def train(job: tuple[int, int]) -> TrainedBlock | str:
-        index, block = job
-        try:
-            return train_block(setting, trainings[index], block, watched=threads is None)
-        except TrainingError as error:  # which would reach the run as a `WorkerError` if it were raised
-            return str(error)
-
-    return train
 
 
 def train_block(setting: StateSetting, training: StateTraining, number: int, *, watched: bool) -> TrainedBlock:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from numpy import ndarray
 
@@ -102,23 +101,6 @@ class TrainedSplit:
     parameters: int
     cache_log: CacheLog
     seconds: Mapping[str, float]
-
-
-def prepare_training(
-    setting: StateSetting, trainings: Sequence[StateTraining], threads: int | None
-) -> Callable[[tuple[int, int]], TrainedSplit | str]:
-    """Return the function that trains one of the probes on one of its splits, in a process with so many threads."""
-    if threads:
-        torch.set_num_threads(threads)
-
-    def train(job: tuple[int, int]) -> TrainedSplit | str:
-        index, fold = job
-        try:
-            return train_split(setting, trainings[index], fold, watched=threads is None)
-        except TrainingError as error:  # which would reach the run as a `WorkerError` if it were raised
-            return str(error)
-
-    return train
 
 
 def train_split(setting: StateSetting, training: StateTraining, fold: int, *, watched: bool) -> TrainedSplit:

@@ -39,7 +39,7 @@ from .state_folds import (
     StateTraining,
     TrainedSplit,
     fractions_of,
-    prepare_training,
+    train_split,
 )
 
 
@@ -183,8 +183,8 @@ class _Trainer:
         """Train probes, in this process or in several."""
         setting = self.setting
         jobs = [(index, fold) for index, training in enumerate(trainings) for fold in range(len(training.splits))]
-        prepare = functools.partial(prepare_training, setting, tuple(trainings))
-        results = results_in_order(prepare, jobs, self.options.training.workers, f"train {label}", __name__)
+        train = functools.partial(train_split, setting)
+        results = results_in_order(train, trainings, jobs, self.options.training.workers, f"train {label}", __name__)
         for training in trainings:
             trained = [next(results) for _ in training.splits]
             for split in trained:
