@@ -6,6 +6,7 @@ import { address, bestHead, firstView, parameters, restore, withHead } from "../
 import { coloring } from "../src/color";
 import type { Explorer, Measure, SampledSentence } from "../src/data";
 import { apart } from "../src/drawing/labels";
+import { pooled } from "../src/drawing/thumbnail";
 import { averaged, mostAttended } from "../src/ensembles";
 import { NO_GUESS, shadeAt, UNSURE } from "../src/inflate";
 import type { Example } from "../src/judging";
@@ -54,6 +55,27 @@ test("sentences are found by words, patterns, relations and parts of speech", ()
   for (const text of ["", "cat", "CATS SLEEP", "/^cats\\b/", "relation:nsubj", "tag:NOUN"]) assert.equal(found(text), true, text);
   for (const text of ["dog", "[CLS]", "/^sleep/", "relation:obj", "tag:VERB"]) assert.equal(found(text), false, text);
   assert.equal(search("/(/"), null);
+});
+
+test("a small image of a long sentence shows the largest value of each pixel", () => {
+  const n = 512;
+  const all = Array.from({ length: n }, (_, i) => i);
+  const previous = map(all.map((row) => all.map((column) => (column === row - 1 ? 1 : column === 0 ? 0.2 : 0))));
+  const values = (image: Uint8ClampedArray, width: number, height: number): number[][] =>
+    Array.from({ length: height }, (_, y) => [...image.subarray(y * width, (y + 1) * width)]);
+  for (const [width, height] of [[59, 59], [47, 61], [512, 512], [700, 600]] as const) {
+    const image = values(pooled(previous, all, all, width, height), width, height);
+    // Each value lies in a pixel that is at least as dark, wherever its cell is drawn.
+    for (const row of all.slice(1)) {
+      const [y, x] = [Math.floor(((row + 0.5) * height) / n), Math.floor((((row - 1) + 0.5) * width) / n)];
+      assert.equal(image[y]?.[x], 255, `${row} of ${width} × ${height}`);
+      assert.ok((image[y]?.[0] ?? 0) >= 51);
+    }
+    // What is empty stays so: the right half of the first row has nothing.
+    assert.deepEqual(image[0]?.slice(Math.ceil(width / 2)), new Array(width - Math.ceil(width / 2)).fill(0));
+  }
+  const small = map([[0.2, 0.4], [0.6, 1]]);
+  assert.deepEqual(values(pooled(small, [0, 1], [1], 2, 4), 2, 4), [[102, 102], [102, 102], [255, 255], [255, 255]]);
 });
 
 test("values are shared among words, and drawn on one scale", () => {
