@@ -16,7 +16,7 @@ import { commonScale, difference, sharedAmongWords } from "../scales";
 import type { Task } from "../tasks";
 import { decide } from "../tasks";
 import type { ArcsLayout } from "./arcs";
-import { Arcs, arcsLayout } from "./arcs";
+import { Annotation, Arcs, arcsLayout } from "./arcs";
 import type { GridLayout } from "./grid";
 import { Grid, gridLayout } from "./grid";
 import type { LinesLayout } from "./lines";
@@ -191,11 +191,11 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
     const share = Math.floor((room + APART) / Math.min(many, Math.max(1, Math.floor(room / 270)))) - APART;
     const layout =
       drawing === "arcs"
-        ? arcsLayout({ sentence, rows, width: room, share, mirrored })
+        ? arcsLayout({ sentence, rows, panels, mirrored })
         : (drawing === "matrix" ? gridLayout : linesLayout)({ sentence, rows, columns, width: share });
     const beside = Math.max(1, Math.floor((room + APART) / (layout.width + APART)));
     return { layout, beside };
-  }, [drawing, sentence, rows, columns, room, panels.length]);
+  }, [drawing, sentence, rows, columns, room, drawing === "arcs" ? panels : panels.length]);
   const drawn = width > 0;
   useEffect(() => {
     if (drawn) performance.mark("attentionology: sentence");
@@ -204,9 +204,10 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
 
   const { layout, beside } = laid;
   const across = Math.min(beside, panels.length);
+  const top = drawing === "arcs" ? (layout as ArcsLayout).annotated : 0; // the annotation stands once above all heads
   const total = {
     width: Math.max(1, across) * (layout.width + APART) - APART,
-    height: Math.ceil(panels.length / beside) * (layout.height + APART) - APART,
+    height: top + Math.ceil(panels.length / beside) * (layout.height + APART) - APART,
   };
   const readout = focus ? panels.filter((panel) => !panel.below).map((panel) => sentenceAbout(panel, sentence, focus, focus.side === "row" ? columns : rows)) : [];
   const gold = new Map(sentence.links.map((link) => [`${link.row} ${link.column}`, link.sure ? "sure" : "possible"]));
@@ -245,9 +246,10 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
           }}
           onKeyDown={move}
         >
+          {top > 0 && <Annotation {...{ panels, sentence, rows, columns, focus, stop, width: room, mirrored }} layout={layout as ArcsLayout} />}
           {panels.map((panel, i) => {
             const x = (i % beside) * (layout.width + APART);
-            const y = Math.floor(i / beside) * (layout.height + APART);
+            const y = top + Math.floor(i / beside) * (layout.height + APART);
             const shared = { panel, sentence, rows, columns, focus, stop, width: room, mirrored };
             return (
               <g key={panel.key} transform={`translate(${x} ${y})`}>
