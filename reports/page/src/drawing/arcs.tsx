@@ -1,5 +1,5 @@
-// Arcs over the sentence: the annotation once above all heads, and below it what each head guesses. Arrows lead from head
-// to dependent, and from antecedent to mention. A sentence that is too long for the page is scrolled.
+// Arcs over and under the sentence: the annotation once above the words, and what each head guesses below them. Arrows
+// lead from head to dependent, and from antecedent to mention. A sentence that is too long for the page is scrolled.
 
 import { useMemo } from "preact/hooks";
 import type { Decision } from "../tasks";
@@ -14,7 +14,7 @@ import { Words } from "./word";
 
 export interface ArcsLayout {
   width: number;
-  /** The height of the panel of a head, and of the annotation above all of them. */
+  /** The height of the panel of a head, and that of the annotation, which stands above the words of the first one. */
   height: number;
   annotated: number;
   size: number;
@@ -98,28 +98,32 @@ export function arcsLayout({ sentence, rows, panels, mirrored }: Pick<DrawingPro
   const [last = 0] = line.slice(-1);
   const guessed = panels.map((panel) => STEP * highest(guessesOf(panel, rows)));
   const curves = panels.some((panel) => !panel.decisions.length) ? bow(rows.length) * 0.75 : 34;
-  const above = Math.max(curves, ...guessed) + 8;
+  const below = Math.max(curves, ...guessed) + 8;
   return {
     width: Math.ceil((along.get(last) ?? 0) + (widths.get(last) ?? 0) / 2 + SPACE / 2 + 8),
-    height: TITLE + above + REACH + WORDS / 2,
-    annotated: annotation.length ? STEP * highest(annotation) + LABEL + 8 + REACH + WORDS / 2 + 10 : 0,
+    height: TITLE + WORDS / 2 + REACH + below,
+    annotated: annotation.length ? STEP * highest(annotation) + LABEL + 8 : 0,
     ...{ size, along, widths },
   };
 }
 
-/** The path of an arc at a height above `base`, where the words are: two legs and a line between them. */
-function bracket(from: number, to: number, base: number, level: number): string {
-  const foot = base - REACH;
-  const top = foot - STEP * level;
+/** Above the words is −1, and below them 1. */
+type Side = -1 | 1;
+
+/** The path of an arc of a level, from the words at `base`: two legs and a line between them. */
+function bracket(from: number, to: number, base: number, level: number, side: Side): string {
+  const foot = base + side * REACH;
+  const top = foot + side * STEP * level;
   if (from === to) return `M${from} ${top}V${foot}`;
   const turn = Math.sign(to - from) * Math.min(CORNER, Math.abs(to - from) / 2);
-  return `M${from} ${foot}V${top + CORNER}Q${from} ${top} ${from + turn} ${top}H${to - turn}Q${to} ${top} ${to} ${top + CORNER}V${foot}`;
+  const corner = top - side * CORNER;
+  return `M${from} ${foot}V${corner}Q${from} ${top} ${from + turn} ${top}H${to - turn}Q${to} ${top} ${to} ${corner}V${foot}`;
 }
 
-/** The tip of an arrow that ends above a word. */
-function tip(x: number, base: number): string {
-  const y = base - REACH;
-  return `M${x} ${y}L${x - 3.5} ${y - 6}L${x + 3.5} ${y - 6}Z`;
+/** The tip of an arrow that ends at a word. */
+function tip(x: number, base: number, side: Side): string {
+  const y = base + side * REACH;
+  return `M${x} ${y}L${x - 3.5} ${y + side * 6}L${x + 3.5} ${y + side * 6}Z`;
 }
 
 function involvesWord(focus: DrawingProps["focus"], decision: Decision): boolean {
@@ -132,12 +136,10 @@ function ends({ from, to }: Arc, along: Map<number, number>): [number, number] {
   return [a + APART * Math.sign(b - a), b];
 }
 
-/** What the annotation says, with the words, once for all heads. */
-export function Annotation({ panels, layout, ...props }: Omit<DrawingProps, "panel"> & { panels: Panel[]; layout: ArcsLayout }) {
-  const { sentence, rows, focus } = props;
-  const { along, annotated } = layout;
-  const arcs = useMemo(() => annotationOf(panels, rows, sentence), [panels, rows, sentence]);
-  const base = annotated - 10 - WORDS / 2;
+/** What the annotation says, above the words. */
+function Annotation({ panel, sentence, rows, focus, layout, base }: Pick<DrawingProps, "panel" | "sentence" | "rows" | "focus"> & { layout: ArcsLayout; base: number }) {
+  const { along } = layout;
+  const arcs = useMemo(() => annotationOf([panel], rows, sentence), [panel, rows, sentence]);
   const shown = arcs.filter(({ decision }) => involvesWord(focus, decision));
   const label = (arc: Arc): { x: number; y: number } => {
     const [from, to] = ends(arc, along);
@@ -145,14 +147,12 @@ export function Annotation({ panels, layout, ...props }: Omit<DrawingProps, "pan
     const y = base - REACH - STEP * arc.level - 7; // its middle, above the line
     return arc.from === arc.to ? { x: to, y } : { x: widestPart(Math.min(from, to), Math.max(from, to), legs).middle, y };
   };
-  const [first] = panels;
-  if (!first) return null;
   return (
     <g>
       {shown.map((arc) => (
         <g key={`${arc.from} ${arc.to} ${arc.name}`} class={arc.from === arc.to ? "annotated root" : "annotated"}>
-          <path class="gold" d={bracket(...ends(arc, along), base, arc.level)} />
-          <path class="tip" d={tip(along.get(arc.to) ?? 0, base)} />
+          <path class="gold" d={bracket(...ends(arc, along), base, arc.level, -1)} />
+          <path class="tip" d={tip(along.get(arc.to) ?? 0, base, -1)} />
         </g>
       ))}
       {shown.map((arc) => arc.name && (
@@ -160,50 +160,25 @@ export function Annotation({ panels, layout, ...props }: Omit<DrawingProps, "pan
           {arc.name}
         </text>
       ))}
-      <Line {...{ layout, sentence, rows, base }} panel={{ ...first, key: "annotation" }} label="Annotation: words" stop={null} state={() => ""} focus={focus} values={null} />
     </g>
   );
 }
 
-/** The words in a line. */
-function Line({ layout, sentence, rows, base, panel, label, stop, state, focus, values }: Pick<DrawingProps, "sentence" | "rows" | "panel" | "focus"> & {
-  layout: ArcsLayout;
-  base: number;
-  label: string;
-  stop: number | null;
-  state: (row: number) => string;
-  values: Parameters<typeof Words>[0]["values"];
-}) {
-  return (
-    <Words
-      {...{ label, panel, sentence, layout, stop, state, values }}
-      side="row"
-      indices={rows}
-      most={MOST}
-      place={(row) => {
-        const width = (layout.widths.get(row) ?? 0) + 8;
-        const x = layout.along.get(row) ?? 0;
-        return { x, y: base, anchor: "middle", left: x - width / 2, width, height: 22 };
-      }}
-      marked={focus ? [focus.index] : []}
-      markedSide={focus?.side ?? "row"}
-    />
-  );
-}
-
-export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
-  const { panel, sentence, rows, focus, stop, layout } = props;
+/** One head on the sentence; the annotation stands above the `first` one. */
+export function Arcs(props: DrawingProps & { layout: ArcsLayout; first: boolean }) {
+  const { panel, sentence, rows, focus, stop, layout, first } = props;
   const { along } = layout;
-  const base = layout.height - WORDS / 2;
+  const base = TITLE + (first ? layout.annotated : 0) + WORDS / 2;
   const order = useMemo(() => new Map(rows.map((row, i) => [row, i])), [rows]);
   const arcs = useMemo(() => guessesOf(panel, rows), [panel, rows]);
   const guessed = panel.every || panel.decisions.some((decision) => decision.verdict !== null);
   const lines = useMemo(() => {
+    const room = layout.height - TITLE - WORDS / 2 - REACH;
     const curve = (row: number, column: number): string => {
       if (row === column) return "";
-      const [a, b, foot] = [along.get(row) ?? 0, along.get(column) ?? 0, base - REACH];
-      const top = foot - Math.min(bow(Math.abs((order.get(row) ?? 0) - (order.get(column) ?? 0))), (layout.height - TITLE - REACH - WORDS / 2) / 0.75);
-      return `M${a} ${foot}C${a} ${top} ${b} ${top} ${b} ${foot}`;
+      const [a, b, foot] = [along.get(row) ?? 0, along.get(column) ?? 0, base + REACH];
+      const bottom = foot + Math.min(bow(Math.abs((order.get(row) ?? 0) - (order.get(column) ?? 0))), room / 0.75);
+      return `M${a} ${foot}C${a} ${bottom} ${b} ${bottom} ${b} ${foot}`;
     };
     if (focus) {
       const wanted = (row: number, column: number): boolean => (focus.side === "row" ? row : column) === focus.index;
@@ -213,7 +188,7 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
     const asked = new Set(panel.decisions.flatMap((decision) => decision.rows));
     const wanted = (row: number, column: number): boolean => !asked.size || asked.has(panel.reversed ? column : row) || (panel.both && asked.has(column));
     return strokes(panel.map, rows, rows, curve, { wanted });
-  }, [panel, rows, layout, focus?.side, focus?.index, guessed]);
+  }, [panel, rows, layout, base, focus?.side, focus?.index, guessed]);
   const values = focus && new Map(valuesOf(panel, focus, rows).filter(({ index }) => index !== focus.index).map((item) => [item.index, item]));
   const verdicts = useMemo(() => verdictsOf(panel.decisions), [panel]);
   return (
@@ -221,6 +196,7 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
       <text class="title" x={8} y={14}>
         {panel.title}
       </text>
+      {first && <Annotation {...{ panel, sentence, rows, focus, layout, base }} />}
       {lines && (
         <g class="base arcs">
           {lines.paths.map(({ byte, path }) => (
@@ -235,18 +211,24 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
           const verdict = arc.decision.verdict ?? "unjudged";
           return (
             <g key={arc.to} class="guessed" opacity={0.35 + 0.65 * share}>
-              <path class={`guess ${verdict}`} d={bracket(...ends(arc, along), base, arc.level)}>
+              <path class={`guess ${verdict}`} d={bracket(...ends(arc, along), base, arc.level, 1)}>
                 <title>{`${isolated(sentence.rows[arc.to])}: guess ${isolated(sentence.rows[arc.from])}, ${shownValue(panel, share * panel.map.scale)}`}</title>
               </path>
-              <path class={`tip ${verdict}`} d={tip(along.get(arc.to) ?? 0, base)} />
+              <path class={`tip ${verdict}`} d={tip(along.get(arc.to) ?? 0, base, 1)} />
             </g>
           );
         })}
-      <Line
-        {...{ layout, sentence, rows, base, panel, focus, values }}
-        label={`${panel.title}: words`}
-        stop={stop.index}
+      <Words
+        {...{ label: `${panel.title}: words`, panel, sentence, side: "row", indices: rows, layout, most: MOST, stop: stop.index }}
+        place={(row) => {
+          const width = (layout.widths.get(row) ?? 0) + 8;
+          const x = along.get(row) ?? 0;
+          return { x, y: base, anchor: "middle", left: x - width / 2, width, height: 22 };
+        }}
         state={(row) => (verdicts.has(row) && !many(panel) ? `asked ${verdicts.get(row) ?? ""}` : "")}
+        marked={focus ? [focus.index] : []}
+        markedSide={focus?.side ?? "row"}
+        values={values}
       />
     </g>
   );

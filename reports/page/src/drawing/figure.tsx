@@ -16,7 +16,7 @@ import { commonScale, difference, sharedAmongWords } from "../scales";
 import type { Task } from "../tasks";
 import { decide } from "../tasks";
 import type { ArcsLayout } from "./arcs";
-import { Annotation, Arcs, arcsLayout } from "./arcs";
+import { Arcs, arcsLayout } from "./arcs";
 import type { GridLayout } from "./grid";
 import { Grid, gridLayout } from "./grid";
 import type { LinesLayout } from "./lines";
@@ -193,7 +193,7 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
       drawing === "arcs"
         ? arcsLayout({ sentence, rows, panels, mirrored })
         : (drawing === "matrix" ? gridLayout : linesLayout)({ sentence, rows, columns, width: share });
-    const beside = Math.max(1, Math.floor((room + APART) / (layout.width + APART)));
+    const beside = drawing === "arcs" ? 1 : Math.max(1, Math.floor((room + APART) / (layout.width + APART)));
     return { layout, beside };
   }, [drawing, sentence, rows, columns, room, drawing === "arcs" ? panels : panels.length]);
   const drawn = width > 0;
@@ -204,7 +204,7 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
 
   const { layout, beside } = laid;
   const across = Math.min(beside, panels.length);
-  const top = drawing === "arcs" ? (layout as ArcsLayout).annotated : 0; // the annotation stands once above all heads
+  const top = drawing === "arcs" ? (layout as ArcsLayout).annotated : 0; // the annotation stands above the words of the first head
   const total = {
     width: Math.max(1, across) * (layout.width + APART) - APART,
     height: top + Math.ceil(panels.length / beside) * (layout.height + APART) - APART,
@@ -246,14 +246,13 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
           }}
           onKeyDown={move}
         >
-          {top > 0 && <Annotation {...{ panels, sentence, rows, columns, focus, stop, width: room, mirrored }} layout={layout as ArcsLayout} />}
           {panels.map((panel, i) => {
             const x = (i % beside) * (layout.width + APART);
-            const y = top + Math.floor(i / beside) * (layout.height + APART);
+            const y = (i && top) + Math.floor(i / beside) * (layout.height + APART);
             const shared = { panel, sentence, rows, columns, focus, stop, width: room, mirrored };
             return (
               <g key={panel.key} transform={`translate(${x} ${y})`}>
-                {drawing === "arcs" && <Arcs {...shared} layout={layout as ArcsLayout} />}
+                {drawing === "arcs" && <Arcs {...shared} layout={layout as ArcsLayout} first={i === 0} />}
                 {drawing === "matrix" && <Grid {...shared} layout={layout as GridLayout} />}
                 {drawing === "lines" && <Lines {...shared} layout={layout as LinesLayout} />}
               </g>
