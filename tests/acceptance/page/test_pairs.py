@@ -231,6 +231,6 @@ def test_saved_numbers_name_the_gold_links(open_page, page_path, pairs):
     gold = {(link.row, link.column): "sure" if link.sure else "possible" for link in pair.links}
     assert {(int(row[0]) - 1, int(row[2]) - 1): row[4] for row in rows if row[4]} == gold
     path, _ = saved(page, ".drawn", "SVG")
-    assert path.read_text("utf-8").count("stroke-dasharray:5px, 4px") == sum(
+    assert path.read_text("utf-8").count('stroke-dasharray="5px, 4px"') == sum(
         value == "possible" for value in gold.values()
     )

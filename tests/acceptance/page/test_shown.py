@@ -134,7 +134,7 @@ def test_a_saved_drawing_is_as_faint_as_that_of_the_page(page_of):
     assert_count(page.locator(".base.faded"), 1)
     assert page.locator(".drawing .axis").all_text_contents() == ["from", "to"]
     path, _ = saved(page, ".drawn", "SVG")
-    assert len(re.findall(r"<g[^>]* opacity: ?0\.1|<g[^>]*;opacity: ?0\.1", path.read_text("utf-8"))) == 1
+    assert len(re.findall(r'<g[^>]* opacity="0\.1', path.read_text("utf-8"))) == 1
 
 
 @pytest.mark.parametrize("drawing", ["arcs", "matrix"])

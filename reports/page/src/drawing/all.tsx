@@ -2,10 +2,12 @@
 
 import { useMemo } from "preact/hooks";
 import type { View } from "../address";
+import { Buttons } from "../buttons";
+import { captionOf } from "../caption";
 import type { Explorer, SampledSentence } from "../data";
-import { columnsOf, headName, storedHead } from "../data";
+import { columnsOf, headName, rowsOf, runningText, storedHead } from "../data";
 import type { Go } from "../hooks";
-import { moved, usePromise, useWidth } from "../hooks";
+import { ignored, moved, usePromise, useWidth } from "../hooks";
 import type { HeadMap, Maps } from "../inflate";
 import { commonScale, sharedAmongWords } from "../scales";
 import { shownValue } from "./panel";
@@ -84,6 +86,12 @@ export function AllHeads(props: Props) {
         </span>
         <span class="plain">Rows attend to columns, in the order of the words.</span>
       </p>
+      <Buttons
+        again={() => <AllHeads {...props} go={ignored} />}
+        name={`${sentence.id}-all-heads`}
+        title={`All heads on ${sentence.id}`}
+        caption={captionOf(data, [`sentence ${sentence.id}`, `map “${kind}”`, `${data.layers * data.heads} heads`, runningText(rowsOf(sentence))])}
+      />
     </div>
   );
 }

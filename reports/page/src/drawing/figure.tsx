@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { View, Word } from "../address";
 import { Buttons } from "../buttons";
+import { captionOf } from "../caption";
 import type { Explorer, SampledSentence } from "../data";
 import { columnsOf, headName, rowsOf, runningText, storedHead } from "../data";
 import { ensembleName, ensembleOf, together } from "../ensembles";
@@ -120,6 +121,12 @@ function Scales({ panels }: { panels: Panel[] }) {
   );
 }
 
+/** How many of the guesses that are drawn are right. */
+function judgedIn(panels: Panel[]): string {
+  const judged = panels.flatMap(({ decisions }) => decisions).filter(({ verdict }) => verdict !== null);
+  return judged.length ? `${judged.filter(({ verdict }) => verdict === "right").length} of ${judged.length} guesses right` : "";
+}
+
 /** The drawing of a view. While its maps are read, what was drawn before stays. */
 export function Figure(props: Props) {
   const { maps, sentence, asked, guesses, view } = props;
@@ -137,7 +144,8 @@ export function Figure(props: Props) {
   );
 }
 
-function Drawing({ data, view, go, sentence, asked, every = false, title, panels }: Props & { panels: Panel[] }) {
+function Drawing(props: Props & { panels: Panel[] }) {
+  const { data, view, go, sentence, asked, every = false, title, panels } = props;
   const [frame, width] = useWidth<HTMLDivElement>();
   const svg = useRef<SVGSVGElement>(null);
   const [pointed, setPointed] = useState<Word | null>(null);
@@ -275,7 +283,13 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
         )}
         <Scales panels={panels} />
       </p>
-      <Buttons svg={() => svg.current} name={`${sentence.id}-${view.heads.map((head) => headName(head, data)).join("-")}`} title={title} rows={cells} />
+      <Buttons
+        again={() => <Drawing {...props} go={ignored} />}
+        name={`${sentence.id}-${view.heads.map((head) => headName(head, data)).join("-")}`}
+        title={title}
+        caption={captionOf(data, [`sentence ${sentence.id}`, view.relation && `relation ${view.relation}`, judgedIn(panels)])}
+        rows={cells}
+      />
     </div>
   );
 }
