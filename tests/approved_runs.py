@@ -195,7 +195,7 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     ),
     "states": (
         *("probe", "--model", "trained", "--train", "first.conllu", "--test", "second.conllu", "--seeds", 2),
-        *("--seed", 1, "--probe", "arcs", "arcs+attention", "distance", "depth", "label:upos", "relation"),
+        *("--seed", 1, "--probe", "attention", "arcs", "arcs+attention", "distance", "depth", "label:upos", "relation"),
         *("--layers", "0,1,3", "--rank", 8, "--tree", "--codelength", "--replicates", 100),
     ),
     "explanation": (

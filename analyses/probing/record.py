@@ -142,7 +142,11 @@ def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: Trai
     metrics: dict[str, Metric] = {NAME: metric}
     if trained.states.outcomes:
         metrics[STATES] = of_states = StateCounts(sum(len(outcome.tried) for outcome in trained.states.outcomes))
-        of_states.update(np.concatenate([outcome.fractions for outcome in trained.states.outcomes], axis=1))
+        outcomes = trained.states.outcomes
+        of_states.update(
+            np.concatenate([outcome.fractions for outcome in outcomes], axis=1),
+            [outcome.edges for outcome in outcomes if outcome.edges is not None],
+        )
     return Counted(of_run, metrics, {})
 
 

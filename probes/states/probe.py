@@ -165,11 +165,23 @@ class StateProbe(ABC):
         """
         return {}
 
-    def of_head(self, attention: ndarray) -> ndarray | None:
-        """Return what would be predicted of the words of a sentence by one attention head; None if it cannot be.
+    def of_links(self, links: ndarray) -> ndarray | None:
+        """Return what would be predicted of a sentence by what links its words to each other; None if nothing can be.
 
         Args:
-            attention: the weights of the head from each word to each word, shape (words, words).
+            links: how strongly each word is linked to each word, shape (words, words): the weights of an attention
+                head, or the scores by which the probe `attention` finds heads. Only their order counts.
+        """
+        return None
+
+    def edges(self, predicted: ndarray, sentence: Sentence) -> set[tuple[int, int]] | None:
+        """Return the edges between words that are predicted, as 0-based numbers, the smaller first; None if none are.
+
+        Reports then say which edges of the tree are found: by length, by direction and by relation.
+
+        Args:
+            predicted: what `predict` gives for the sentence.
+            sentence: the sentence.
         """
         return None
 

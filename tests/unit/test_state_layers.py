@@ -196,10 +196,15 @@ def test_everything_is_shown_from_what_is_stored(tmp_path):
 def test_merged_runs_have_the_sentences_of_both():
     first, second = probed(20), probed(15, seed=1)
     alone: list[Any] = [Probing().counts(OptionSet([CountOptions()]), each).states for each in (first, second)]
+    edges = [np.eye(3, 2, dtype=bool), np.ones((4, 2), dtype=bool)]
     merged = StateCounts(len(COLUMNS))
-    merged.merge_state(first.metrics[STATES])
-    merged.merge_state(second.metrics[STATES])
-    np.testing.assert_array_equal(merged.compute(), np.concatenate(alone))
+    for given, of_given in zip((first, second), edges, strict=True):
+        metric = StateCounts(len(COLUMNS))
+        metric.update(given.metrics[STATES].compute()[0], list(of_given.T))
+        merged.merge_state(metric)
+    fractions, found = merged.compute()
+    np.testing.assert_array_equal(fractions, np.concatenate(alone))
+    np.testing.assert_array_equal(found, np.concatenate(edges))
     assert Layers().join([LOOKED, {**LOOKED}]) == LOOKED
     other = [replace(COLUMNS[0], layer=7), *COLUMNS[1:]]
     assert Layers().join([LOOKED, {**LOOKED, "tried": [asdict(each) for each in other]}]) is None

@@ -14,13 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from ....corpora_loaders import Sentence
 from ....extractors import MapBatch, StoredStates
 from ....probes import Checkpoint, Decoding, StateProbe, TrainingError, decode, make_state_probe
+from ....probes.probed_sentence import annotated
 from ....probes.splits import Split
+from ....probes.states.annotation import kept_words, tree_distances
+from ....probes.states.tree_scores import tree_edges
 from ....reports.progress import Stages, progress_bar
 from ....storage.cache_log import CacheLog
 from ....storage.plugins import running
@@ -93,6 +96,7 @@ class TrainedSplit:
     """What one training gave on one split."""
 
     fractions: Float[ndarray, "sentences scores 2"]
+    edges: Sequence[Bool[ndarray, " edges"]] | None  # see `found_edges_of`; None on a control task, too
     dev: tuple[float, float]  # the fraction of the first score on the dev sentences
     heads: Mapping[Decoding, Sequence[ndarray]]  # of the tested sentences, if the probe finds heads
     history: tuple[StateEpoch, ...]
@@ -130,6 +134,7 @@ def train_split(setting: StateSetting, training: StateTraining, fold: int, *, wa
     decodings: tuple[Decoding, ...] = ("argmax", "tree") if setting.trees and training.task == GOLD else ("argmax",)
     return TrainedSplit(
         fractions=np.array(rows),
+        edges=found_edges_of(probe, predicted, test.sentences) if training.task == GOLD else None,
         dev=(sum(part.found for part in on_dev), sum(part.of for part in on_dev)),
         heads={each: [decode(of, each) for of in predicted] for each in decodings} if probe.finds_heads else {},
         history=tuple(
@@ -185,6 +190,20 @@ def fractions_of(probe: StateProbe, predicted: ndarray, gold: Any, sentence: Sen
     """Return what a sentence adds to each score of a probe."""
     outcome = probe.outcome(predicted, gold, sentence)
     return [(outcome[score.name].found, outcome[score.name].of) for score in probe.metrics]
+
+
+def found_edges_of(
+    probe: StateProbe, predicted: Sequence[ndarray], sentences: Sequence[Sentence]
+) -> list[Bool[ndarray, " edges"]] | None:
+    """Return which edges of the tree of each sentence, in their order, a probe finds; None if it predicts no edges."""
+    found = []
+    for of_sentence, sentence in zip(predicted, sentences, strict=True):
+        edges = probe.edges(of_sentence, sentence)
+        if edges is None:
+            return None
+        known = tree_edges(tree_distances(annotated(sentence).heads), kept_words(sentence))
+        found.append(np.array([edge in edges for edge in sorted(known)], dtype=bool))
+    return found
 
 
 def training_key(probe: StateProbe, training: StateTraining, split: StateSplit) -> str:

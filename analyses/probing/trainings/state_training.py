@@ -7,18 +7,17 @@ which control tasks are trained that are comparable with those of probes of atte
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from ....corpora_loaders import Sentence
 from ....extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, StoredStates, store_states
-from ....probes import SingleHead, StateProbe, make_state_probe
+from ....probes import StateProbe, make_state_probe
 from ....probes.splits import CorrectWords, Split, controlled
 from ....reports.progress import progress_bar
 from ..methods import RANDOM
@@ -38,9 +37,13 @@ from .state_folds import (
     StateSplit,
     StateTraining,
     TrainedSplit,
+    found_edges_of,
     fractions_of,
     train_split,
 )
+
+WordLinks = Sequence[Sequence[ndarray]]
+"""How strongly words are linked to words, split by split and sentence by sentence: words × words."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class StateOutcome:
 
     tried: tuple[StateTried, ...]
     fractions: Float[ndarray, "sentences scores 2"]
+    edges: Bool[ndarray, " edges"] | None = None  # which edges of all tested trees are predicted, if any can be
     attempts: tuple[Attempt, ...] = ()  # those of probes that find heads
     history: tuple[StateEpoch, ...] = ()
     checkpoints: tuple[Path, ...] = ()
@@ -73,11 +77,12 @@ class TrainedStates:
 
 
 def train_state_probes(
-    options: ProbingOptions, inputs: ProbingInputs, workspace: Workspace, single_heads: Sequence[SingleHead]
+    options: ProbingOptions, inputs: ProbingInputs, workspace: Workspace, links: Mapping[str, Sequence[WordLinks]]
 ) -> TrainedStates:
     """Train and score all probes of hidden states that the options name; nothing is done without any.
 
-    The best single head of each split is scored beside them, where a probe says what a head would predict.
+    Beside them stands what links words and reads no states, such as an attention head, where a probe says what that
+    would predict: ``links`` has it by its name and by training run.
     """
     names = options.probes.of_states()
     if not names:
@@ -106,7 +111,7 @@ def train_state_probes(
         of_copy = trainer.store(twin, maps, layers, f"states of {label}")
         compared += _trainings(options, names, layers, RANDOM_WEIGHTS, GOLD, _state_splits(cut, of_copy), copy)
         used += of_copy.values()
-    floors = trainer.floors(names, splits, single_heads)
+    floors = trainer.floors(names, splits, links)
     outcomes = [*floors, *model, *trainer.train(compared, "what they are compared with")]
     codes = tuple(trainer.codes([*of_model, *compared])) if options.states.codelength else ()
     return TrainedStates(tuple(trainer.with_attempts(outcomes, chosen)), chosen, layers, tuple(used), codes)
@@ -210,6 +215,7 @@ class _Trainer:
                 for place, score in enumerate(probe.metrics)
             ),
             fractions=fractions,
+            edges=self._edges(training.splits, [of_split.edges for of_split in trained]),
             history=tuple(epoch for of_split in trained for epoch in of_split.history),
             checkpoints=tuple(of_split.checkpoint for of_split in trained),
             resumed=sum(of_split.resumed for of_split in trained),
@@ -217,28 +223,47 @@ class _Trainer:
         )  # fmt: skip
 
     def floors(
-        self, names: Sequence[str], splits: Sequence[StateSplit], single_heads: Sequence[SingleHead]
+        self, names: Sequence[str], splits: Sequence[StateSplit], links: Mapping[str, Sequence[WordLinks]]
     ) -> Iterator[StateOutcome]:
-        """Score what predicts without states, among it the best single head of each split."""
+        """Score what predicts without states: the floors of each probe, and what links words."""
         for name in names:
             probe = _made(name, self.options)
-            fractions: dict[str, ndarray] = {}
-            for split, best in zip(splits, single_heads, strict=True):
-                training = split.train.sentences
-                probe.prepare([probe.gold(sentence) for sentence in training])
-                floors = probe.floors(training, probe.gold)
-                of_best = [probe.of_head(attention) for attention in best.attention(split.maps.test)]
-                linked = [predicted for predicted in of_best if predicted is not None]
-                if len(linked) == len(of_best):
-                    floors["best single head"] = _looked_up(split.test.sentences, linked)
-                for floor, predict in floors.items():
+            fractions: dict[tuple[str, int], ndarray] = {}  # by name and run
+            edges: dict[tuple[str, int], list[Sequence[ndarray] | None]] = {}  # the same, split by split
+            for number, split in enumerate(splits):
+                training, tested = split.train.sentences, split.test.sentences
+                probe.prepare([probe.gold(sentence) for sentence in training])  # its classes are those of the split
+                predicted: dict[tuple[str, int], Sequence[ndarray]] = {
+                    (floor, 1): list(map(predict, tested))
+                    for floor, predict in probe.floors(training, probe.gold).items()
+                }
+                for source, of_runs in links.items():
+                    for run, of_run in enumerate(of_runs, start=1):
+                        linked = list(map(probe.of_links, of_run[number]))
+                        known = [each for each in linked if each is not None]
+                        if len(known) == len(linked):
+                            predicted[source, run] = known
+                for key, of_split in predicted.items():
                     shape = (len(self.inputs.sentences), len(probe.metrics), 2)
-                    of_floor = fractions.setdefault(floor, np.zeros(shape))
-                    for position, sentence in zip(split.maps.tested, split.test.sentences, strict=True):
-                        of_floor[position] = fractions_of(probe, predict(sentence), probe.gold(sentence), sentence)
-            for floor, of_floor in fractions.items():
-                tried = tuple(StateTried(name, -1, floor, GOLD, 1, *score, dev=None) for score in probe.metrics)
-                yield StateOutcome(tried, of_floor)
+                    fractions.setdefault(key, np.zeros(shape))[list(split.maps.tested)] = [
+                        fractions_of(probe, each, probe.gold(sentence), sentence)
+                        for each, sentence in zip(of_split, tested, strict=True)
+                    ]
+                    edges.setdefault(key, []).append(found_edges_of(probe, of_split, tested))
+            for (source, run), of_source in fractions.items():
+                tried = tuple(StateTried(name, -1, source, GOLD, run, *score, dev=None) for score in probe.metrics)
+                yield StateOutcome(tried, of_source, self._edges(splits, edges[source, run]))
+
+    def _edges(
+        self, splits: Sequence[StateSplit], found: Sequence[Sequence[ndarray] | None]
+    ) -> Bool[ndarray, " edges"] | None:
+        """Return which edges of all tested sentences in their order are found, given those of each split."""
+        by_sentence: dict[int, ndarray] = {}
+        for split, of_split in zip(splits, found, strict=True):
+            if of_split is None:
+                return None
+            by_sentence.update(zip(split.maps.tested, of_split, strict=True))
+        return np.concatenate([by_sentence[position] for position in range(len(self.inputs.sentences))])
 
     def with_attempts(self, outcomes: Sequence[StateOutcome], chosen: Mapping[str, int]) -> Iterator[StateOutcome]:
         """Yield outcomes, with what probes that find heads got right at the layer that was chosen."""
@@ -261,12 +286,6 @@ class _Trainer:
                 task: Task = "dependencies" if tried.task == GOLD else "control"
                 attempts.append(Attempt(method, task, decoding, tried.run, correct.words))
             yield StateOutcome(**{**vars(outcome), "attempts": tuple(attempts)})
-
-
-def _looked_up(sentences: Sequence[Sentence], predicted: Sequence[ndarray]) -> Callable[[Sentence], ndarray]:
-    """Return a function that gives what was predicted of each sentence."""
-    by_sentence = dict(zip(map(id, sentences), predicted, strict=True))
-    return lambda sentence: by_sentence[id(sentence)]
 
 
 def _chosen(outcomes: Sequence[StateOutcome]) -> dict[str, int]:
