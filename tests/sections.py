@@ -292,6 +292,7 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "Hidden states by layer [figure probe_layers]",
             "[probe_states] arcs ARCS. RECIPE; RECIPES. Learned parameters: arcs 1,234, depth 5.",
             "[probe_state_contrasts]",
+            "Which layers a mix weighs [probe_mix] A mix of all layers",
             "Which arcs are found [probe_edges] The share of the edges",
             "Gray rows have fewer than 13 edges. [probe_directions] The share of words",
             "[probe_codelength] The online code of the labels or heads of 1,500 words (arcs), 1,600 words (label:upos)",

@@ -23,6 +23,7 @@ from .edges import Edges
 from .head_weights import UsedHeads
 from .layers import Layers, states_table
 from .lengths import Lengths
+from .mixes import Mixes
 from .outcomes import AttachmentOutcomes
 from .published import Published
 from .relations import Relations
@@ -39,8 +40,8 @@ class Probing(AnalysisOfAnswers[ProbeFacts, ProbeResults, Tested]):
     facts_type = ProbeFacts
     summary = "probe: probes that predict syntactic heads from the maps of all heads (Clark et al. 2019, section 5)."
     questions = (
-        Scores(), Published(), Controls(), Contrasts(), Layers(), Edges(), Codelengths(), Lengths(), Relations(),
-        UsedHeads(), Runs(),
+        Scores(), Published(), Controls(), Contrasts(), Layers(), Mixes(), Edges(), Codelengths(), Lengths(),
+        Relations(), UsedHeads(), Runs(),
     )  # fmt: skip
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[ProbeFacts]:

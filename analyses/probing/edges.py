@@ -23,7 +23,7 @@ from ...reports.format import rare_in_parentheses, rows_of
 from ...reports.table import ShownTable
 from ..counting.best_head import interval, rate
 from .methods import RANDOM
-from .rows import ROOT_LENGTH, Key, ProbeQuestion, ProbeResults, Tested, TestedSentence
+from .rows import NO_LAYER, ROOT_LENGTH, Key, ProbeQuestion, ProbeResults, Tested, TestedSentence, placed
 from .state_scores import MODEL
 from .trainings.training import Kept
 
@@ -170,11 +170,12 @@ class Edges(ProbeQuestion):
             if len(of_trees.sentence) != len(counts.edges):
                 raise ValueError(f"{len(counts.edges)} edges were counted, and the trees have {len(of_trees.sentence)}")
             for (probe, layer, source), of_runs in columns.items():
-                key = {"score": "uuas", "probe": probe, "layer": np.nan if layer < 0 else layer, "source": source}
+                of_layer, named = placed(layer, source)
+                key = {"score": "uuas", "probe": probe, "layer": of_layer, "source": named}
                 rows += [key | row for row in of_trees.scores(counts.edges[:, of_runs].T, counts.weights)]
         of_heads = Arcs.of_heads(counts)
         for method, found in _found_heads(counts).items():
-            layer = looked["chosen"].get(method.removesuffix(RANDOM), np.nan)
+            layer, _ = placed(looked["chosen"].get(method.removesuffix(RANDOM), NO_LAYER), "")
             key = {"score": "uas", "probe": method, "layer": layer, "source": ""}
             rows += [key | row for row in of_heads.scores(found, counts.weights)]
         return EdgeTable(pd.DataFrame(rows, columns=EDGES.names), looked["chosen"])

@@ -23,7 +23,7 @@ from ..comparison.differences import LEVEL
 from ..counting.held_out import NO_CLAIM
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import points, share
-from .rows import ProbeQuestion, ProbeResults, StateTried, Tested
+from .rows import MIXED, ProbeQuestion, ProbeResults, StateTried, Tested, layer_name, placed
 from .state_scores import GOLD, MODEL, RANDOM_WEIGHTS, StateScores, contrast_rows, first_columns, state_rows
 from .trainings.training import Kept
 
@@ -68,7 +68,8 @@ def _bounds(column: str) -> Callable[[Row], str]:
 
 def _layer(row: Row) -> str:
     """Return the layer of a row, or what predicts without states."""
-    return str(row["source"]) if pd.isna(row["layer"]) else f"{row['layer']:.0f}{' ←' if row['chosen'] else ''}"
+    name = str(row["source"]) if pd.isna(row["layer"]) else f"{row['layer']:.0f}"
+    return f"{name} ←" if row["chosen"] else name
 
 
 LAYERS = Schema(
@@ -76,8 +77,12 @@ LAYERS = Schema(
     "With probes of hidden states. One row per training and score, and per score of what reads no states.",
     (
         TableColumn("probe", "text", "the probe, with what it learns"),
-        TableColumn("layer", "count", "the layer, 0 for the output of the embedding block; empty without states"),
-        TableColumn("source", "text", "`model`, `random weights` (in all layers), or what predicts without states"),
+        TableColumn("layer", "count", "the layer, 0 for the embedding block; empty for a mix and without states"),
+        TableColumn(
+            "source",
+            "text",
+            "`model`, `random weights` (in all layers), `mix of layers` (of either), or what predicts without states",
+        ),
         TableColumn("task", "text", "`gold`, or the name of the control task"),
         TableColumn("run", "number from 1", "the training run"),
         TableColumn("score", "text", "the score: `uas`, `uuas`, `dspr`, `root`, `nspr`, or `accuracy`"),
@@ -93,11 +98,11 @@ STATES_TABLE = Schema(
         TableColumn("probe", "text", "the probe, with what it learns", "probe"),
         TableColumn("score", "text", "as in `probe_layers.csv`", "score", cell=lambda row: score_name(row["score"])),
         TableColumn(
-            "layer", "count", "the layer; empty for what reads no states", "layer", cell=_layer,
-            help="0 is the output of the embedding block; ← marks the layer that the dev sentences chose; other rows "
-            "predict without states",
+            "layer", "count", "the layer; empty for a mix and for what reads no states", "layer", cell=_layer,
+            help="0 is the output of the embedding block; ← marks the layer that the dev sentences chose; a mix "
+            "is a learned mean of all layers; other rows predict without states",
         ),
-        TableColumn("source", "text", "`model`, or the name of what predicts without states"),
+        TableColumn("source", "text", "`model`, `mix of layers`, or the name of what predicts without states"),
         TableColumn("runs", "count", "training runs"),
         TableColumn(
             "value value_low value_high", _SCORE,
@@ -134,7 +139,10 @@ CONTRASTS = Schema(
     "With probes of hidden states. One row per difference of the first score of a probe.",
     (
         TableColumn("probe", "text", "the probe", "probe"),
-        TableColumn("layer", "count", "its layer", "layer"),
+        TableColumn(
+            "layer", "count", "its layer; empty for a mix", "layer",
+            cell=lambda row: "mix" if pd.isna(row["layer"]) else f"{row['layer']:.0f}",
+        ),
         TableColumn("second", "text", "what it is compared with", "minus"),
         TableColumn(
             "difference low high", "points", "its score minus that of the other; the interval is paired", "points",
@@ -215,7 +223,7 @@ class Layers(ProbeQuestion):
                 list(contrast_rows(scored, chosen)),
                 columns=["probe", "layer", "second", "difference", "low", "high", "p", "p_holm"],
             ),
-            training=pd.DataFrame(looked["history"]),
+            training=_history(looked["history"]),
             units={probe: scored.units(first_columns(scored, probe, layer)) for probe, layer in chosen.items()},
             recipes=tuple(looked["recipes"]),
             parameters=looked["parameters"],
@@ -239,6 +247,8 @@ class Layers(ProbeQuestion):
 
     def draw(self, answer: LayerTables, results: ProbeResults, title: str) -> Mapping[str, Figure]:
         """Draw the scores by layer."""
+        if answer.states["layer"].isna().all():  # a mix alone has no curve
+            return {}
         return {"probe_layers": layers_figure(answer.states, results.argmax, title=title)}
 
     def values(self, answer: LayerTables, results: ProbeResults) -> Mapping[str, Any]:
@@ -260,6 +270,12 @@ class Layers(ProbeQuestion):
         if not results.answers.get("head_weights"):
             return None
         return Contribution(findings=tuple(self.findings(answer, results)))
+
+
+def _history(epochs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return how all trainings went, with layers as tables have them."""
+    layers = (placed(epoch["layer"], epoch["source"]) for epoch in epochs)
+    return pd.DataFrame([{**epoch, "layer": at[0], "source": at[1]} for epoch, at in zip(epochs, layers, strict=True)])
 
 
 def states_table(answer: LayerTables) -> ShownTable:
@@ -291,7 +307,8 @@ def layers_figure(states: pd.DataFrame, methods: pd.DataFrame, *, title: str) ->
     for axes, probe in zip(grid.flat, probes, strict=False):
         of_probe = states[(states["probe"] == probe) & ~states["by_length"]]
         _draw_states(axes, of_probe[of_probe["layer"].notna()].sort_values("layer"))
-        lines = [(row["source"], row["value"]) for row in rows_of(of_probe[of_probe["layer"].isna()])]
+        of_floors = of_probe[of_probe["layer"].isna() & (of_probe["source"] != MIXED)]
+        lines = [(row["source"], row["value"]) for row in rows_of(of_floors)]
         if make_state_probe(probe).finds_heads:
             known = methods.set_index("method")["uas"]
             lines = [(name, known[name]) for name in _BESIDE_HEADS if name in known]
@@ -332,20 +349,19 @@ def layer_texts(answer: LayerTables) -> Iterator[str]:
     """Yield what the first score of each probe says of layers, each under its condition."""
     states, contrasts = answer.states, answer.contrasts
     for probe in dict.fromkeys(states["probe"]):
-        of_probe = states[(states["probe"] == probe) & (states["source"] == MODEL) & ~states["by_length"]]
+        of_probe = states[(states["probe"] == probe) & states["source"].isin([MODEL, MIXED]) & ~states["by_length"]]
         if of_probe["value"].isna().all():
             continue
         best = next(row for row in rows_of(of_probe) if row["chosen"])
         score = score_name(best["score"])
         found = share(best["value"], best["value_low"], best["value_high"])
-        text = (
-            f"{probe}: on test sentences, layer {best['layer']:.0f}, which the dev sentences chose, has {score} {found}"
-        )
+        chosen = ", which the dev sentences chose," if best["layer"] >= 0 else ""
+        text = f"{probe}: on test sentences, {layer_name(best['layer'])}{chosen} has {score} {found}"
         if answer.units[probe] < FEWEST_UNITS or math.isnan(best["value_low"]):
             yield f"{text}. It is not compared: {NO_CLAIM.format(units='sentences')}."
             continue
         of_contrasts = rows_of(contrasts[contrasts["probe"] == probe])
-        own = [row for row in of_contrasts if row["layer"] == best["layer"]]
+        own = [row for row in of_contrasts if layer_name(row["layer"]) == layer_name(best["layer"])]
         for row in own:
             if row["second"].startswith("layer "):
                 continue
@@ -363,7 +379,7 @@ def layer_texts(answer: LayerTables) -> Iterator[str]:
         ]
         for row in below:
             difference = points(row["difference"], row["low"], row["high"])
-            yield f"{probe}: layer {row['layer']:.0f} is below random weights ({difference})."
+            yield f"{probe}: {layer_name(row['layer'])} is below random weights ({difference})."
 
 
 def recipe_phrase(recipe: StateRecipe) -> str:

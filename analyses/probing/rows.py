@@ -38,6 +38,12 @@ NAME = "probe"
 STATES = "probe_states"
 """The name of the counts of probes of hidden states."""
 
+NO_LAYER, MIX = -1, -2
+"""What stands for a layer in what is stored where nothing reads states, and where a mix of all layers is read."""
+
+MIXED = "mix of layers"
+"""What tables call a mix."""
+
 ROOT_LENGTH = 0
 """The dependency length of root words in tables."""
 
@@ -73,13 +79,26 @@ class StateTried:
     """What one column of the counts of state probes is: a score of a training, or of what reads no states."""
 
     probe: str
-    layer: int  # −1 for what reads no states
+    layer: int  # or `NO_LAYER` or `MIX`
     source: str  # the model, random weights, or the name of what reads no states
     task: str  # "gold", or the name of a control task
     run: int  # 1-based
     score: str
     by_length: bool  # whether the score is averaged by sentence length
     dev: float | None  # the score on the dev sentences, by which layers are chosen
+
+
+def placed(layer: int, source: str) -> tuple[float, str]:
+    """Return the layer and the source as tables have them: a mix has no layer, and its name is in the source."""
+    if layer >= 0:
+        return layer, source
+    named = {"model": MIXED, "random weights": f"{MIXED}, random weights"}
+    return float("nan"), named[source] if layer == MIX else source
+
+
+def layer_name(layer: float) -> str:
+    """Return what texts call a layer, or the mix, which has none."""
+    return f"layer {layer:.0f}" if layer >= 0 else f"the {MIXED}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from ...probes.states.tree_scores import LENGTHS, Fraction, mean_by_length
 from ..comparison.differences import holm
 from ..counting.best_head import interval as bootstrap_interval
 from ..counting.resampling import effective_number
-from .rows import StateTried, Tested, deviation, mean, scores
+from .rows import MIX, MIXED, StateTried, Tested, deviation, layer_name, mean, placed, scores
 
 MODEL, RANDOM_WEIGHTS, GOLD = "model", "random weights", "gold"
 
@@ -69,10 +69,11 @@ class StateScores:
     def row(self, column: int) -> dict[str, Any]:
         """Return the row of a column."""
         tried = self.tried[column]
+        layer, source = placed(tried.layer, tried.source)
         return {
             "probe": tried.probe,
-            "layer": math.nan if tried.layer < 0 else tried.layer,
-            "source": tried.source,
+            "layer": layer,
+            "source": source,
             "task": tried.task,
             "run": tried.run,
             "score": tried.score,
@@ -106,18 +107,21 @@ def state_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[dict[
         if tried.task == GOLD and tried.source != RANDOM_WEIGHTS:
             seen.setdefault((tried.probe, tried.score, tried.layer, tried.source), tried)
     for (probe, score, layer, source), tried in sorted(
-        seen.items(), key=lambda item: ([*chosen].index(item[0][0]), item[1].by_length, item[0][2])
+        seen.items(),
+        # A mix comes after the layers, and what reads no states before them.
+        key=lambda item: ([*chosen].index(item[0][0]), item[1].by_length, item[0][2] == MIX, item[0][2]),
     ):
         columns = scored.columns(probe, layer, source, GOLD, score)
         value, replicates = scored.mean_of(columns)
         control = scored.columns(probe, layer, MODEL, _first_control(probe), score)
         random = scored.columns(probe, layer, RANDOM_WEIGHTS, GOLD, score)
         low, high = _bounds(replicates)
+        of_layer, named = placed(layer, source)
         yield {
             "probe": probe,
             "score": score,
-            "layer": math.nan if layer < 0 else layer,
-            "source": source,
+            "layer": of_layer,
+            "source": named,
             "runs": len(columns),
             "value": value,
             "value_low": low,
@@ -165,7 +169,7 @@ def contrast_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[tu
             other_layer, source = tried
             other = scored.mean_of(scored.columns(probe, other_layer, source, GOLD, score))
             if source == MODEL and other_layer != layer:
-                others.append((layer, own, f"layer {other_layer}", other))
+                others.append((layer, own, MIXED if other_layer == MIX else layer_name(other_layer), other))
             elif source == RANDOM_WEIGHTS and other_layer == 0 and not make_state_probe(probe).reads_maps:
                 continue  # the same states, bit by bit
             elif source == RANDOM_WEIGHTS:
@@ -180,12 +184,12 @@ def contrast_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[tu
                 others.append((layer, own, name, other))
             elif name in chosen:
                 other = scored.mean_of(scored.columns(name, layer, MODEL, GOLD, score))
-                others.append((layer, own, f"{name} of layer {layer}", other))
+                others.append((layer, own, f"{name} of {layer_name(layer)}", other))
         tests = [_tested(first, second) for _, first, _, second in others]
         adjusted = iter(holm([p for *_, p in tests if not math.isnan(p)]))
         for (of_layer_number, first, name, second), (low, high, p) in zip(others, tests, strict=True):
             p_holm = math.nan if math.isnan(p) else next(adjusted)
-            yield probe, of_layer_number, name, first[0] - second[0], low, high, p, p_holm
+            yield probe, placed(of_layer_number, MODEL)[0], name, first[0] - second[0], low, high, p, p_holm
 
 
 def _tested(first: tuple[float, ndarray], second: tuple[float, ndarray]) -> tuple[float, float, float]:

@@ -22,7 +22,7 @@ from ....probes.splits import CorrectWords, Split, controlled
 from ....reports.progress import progress_bar
 from ..methods import RANDOM
 from ..options import Role
-from ..rows import Attempt, StateTried, Task
+from ..rows import MIX, NO_LAYER, Attempt, StateTried, Task
 from ..run_options import ProbingOptions
 from .folds import results_in_order
 from .inputs import ProbingInputs, Workspace, split_stores, store_treebanks
@@ -32,6 +32,7 @@ from .state_folds import (
     GOLD,
     MODEL,
     RANDOM_WEIGHTS,
+    FoldMix,
     StateEpoch,
     StateSetting,
     StateSplit,
@@ -58,6 +59,7 @@ class StateOutcome:
     checkpoints: tuple[Path, ...] = ()
     resumed: int = 0
     parameters: int = 0
+    mixes: tuple[FoldMix, ...] = ()  # of a training on a mix of layers, split by split
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class TrainedStates:
 
     outcomes: tuple[StateOutcome, ...] = ()
     chosen: Mapping[str, int] = field(default_factory=dict)  # the layer of each probe
-    layers: tuple[int, ...] = ()
+    layers: tuple[int, ...] = ()  # with `MIX` if a mix was probed
     stores: tuple[StoredStates, ...] = ()
     codes: tuple[CodeOutcome, ...] = ()
 
@@ -87,9 +89,11 @@ def train_state_probes(
     names = options.probes.of_states()
     if not names:
         return TrainedStates()
-    layers = options.states.chosen(inputs.encoder.n_layers)
+    last = inputs.encoder.n_layers
+    stored = options.states.stored(last)
+    layers = (*options.states.chosen(last), *([MIX] if options.states.mixed else []))
     trainer = _Trainer(options, inputs, workspace)
-    stores = trainer.store(inputs.encoder, inputs.stores, layers, "states")
+    stores = trainer.store(inputs.encoder, inputs.stores, stored, "states")
     splits = _state_splits(inputs.splits, stores)
     of_model = _trainings(options, names, layers, MODEL, GOLD, splits)
     model = list(trainer.train(of_model, "the probes"))
@@ -108,7 +112,7 @@ def train_state_probes(
         if any(_made(name, options).reads_maps for name in names):
             maps = store_treebanks(twin, inputs.treebanks, options, workspace, label=f"maps of {label}")
         cut = split_stores(options, maps, hold_out=True)
-        of_copy = trainer.store(twin, maps, layers, f"states of {label}")
+        of_copy = trainer.store(twin, maps, stored, f"states of {label}")
         compared += _trainings(options, names, layers, RANDOM_WEIGHTS, GOLD, _state_splits(cut, of_copy), copy)
         used += of_copy.values()
     floors = trainer.floors(names, splits, links)
@@ -220,6 +224,7 @@ class _Trainer:
             checkpoints=tuple(of_split.checkpoint for of_split in trained),
             resumed=sum(of_split.resumed for of_split in trained),
             parameters=trained[0].parameters,
+            mixes=tuple(each.mix for each in trained if each.mix is not None),
         )  # fmt: skip
 
     def floors(
@@ -251,7 +256,9 @@ class _Trainer:
                     ]
                     edges.setdefault(key, []).append(found_edges_of(probe, of_split, tested))
             for (source, run), of_source in fractions.items():
-                tried = tuple(StateTried(name, -1, source, GOLD, run, *score, dev=None) for score in probe.metrics)
+                tried = tuple(
+                    StateTried(name, NO_LAYER, source, GOLD, run, *score, dev=None) for score in probe.metrics
+                )
                 yield StateOutcome(tried, of_source, self._edges(splits, edges[source, run]))
 
     def _edges(
@@ -289,14 +296,17 @@ class _Trainer:
 
 
 def _chosen(outcomes: Sequence[StateOutcome]) -> dict[str, int]:
-    """Return the layer of each probe with the highest mean score on the dev sentences; of equal ones the lowest."""
+    """Return the layer of each probe with the highest mean score on the dev sentences; of equal ones the lowest.
+
+    A mix is chosen only if no single layer was probed.
+    """
     scores: dict[str, dict[int, list[float]]] = {}
     for outcome in outcomes:
         tried = outcome.tried[0]
         score = -np.inf if tried.dev is None else tried.dev
         scores.setdefault(tried.probe, {}).setdefault(tried.layer, []).append(score)
     return {
-        probe: max(sorted(by_layer), key=lambda layer: float(np.mean(by_layer[layer])))
+        probe: max(sorted(by_layer), key=lambda layer: (layer >= 0, float(np.mean(by_layer[layer]))))
         for probe, by_layer in scores.items()
     }
 
