@@ -24,7 +24,7 @@ from ..counting.held_out import NO_CLAIM
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import points, share
 from .rows import MIXED, ProbeQuestion, ProbeResults, StateTried, Tested, layer_name, placed
-from .state_scores import GOLD, MODEL, RANDOM_WEIGHTS, StateScores, contrast_rows, first_columns, state_rows
+from .state_scores import GOLD, MODEL, OF_LAYER, RANDOM_WEIGHTS, StateScores, contrast_rows, first_columns, state_rows
 from .trainings.training import Kept
 
 _SCORES = {"uas": "UAS", "uuas": "UUAS", "dspr": "DSpr", "root": "root", "nspr": "NSpr"}
@@ -111,6 +111,10 @@ STATES_TABLE = Schema(
             help="the share of heads (UAS), edges (UUAS), labels or roots that are right, in percent; or a mean "
             "correlation (DSpr, NSpr), as a number below 1",
         ),
+        TableColumn(
+            "band_low band_high", _SCORE,
+            "the interval that holds for all layers of the model together, with 95 %; empty for what is no layer",
+        ),
         TableColumn("value_sd", "number", "the standard deviation over runs"),
         TableColumn(
             "control", _SCORE, "the mean on the first control task", "control task", cell=_written("control"),
@@ -147,6 +151,12 @@ CONTRASTS = Schema(
         TableColumn(
             "difference low high", "points", "its score minus that of the other; the interval is paired", "points",
             beside=bounds(),
+        ),
+        TableColumn(
+            "band_low band_high", "points",
+            "of another layer, the interval of the difference that holds for all other layers together, with 95 %",
+            "together", cell=lambda row: bounds("band")(row) or "–", room="page",
+            help="the interval of the difference that holds for all other layers together",
         ),
         TableColumn("p", "p", "the two-sided p value"),
         TableColumn("p_holm", "p", "adjusted for all differences of the probe (Holm 1979)", "adjusted p"),
@@ -221,7 +231,7 @@ class Layers(ProbeQuestion):
             states=pd.DataFrame(list(state_rows(scored, chosen))),
             contrasts=pd.DataFrame(
                 list(contrast_rows(scored, chosen)),
-                columns=["probe", "layer", "second", "difference", "low", "high", "p", "p_holm"],
+                columns=CONTRASTS.names,
             ),
             training=_history(looked["history"]),
             units={probe: scored.units(first_columns(scored, probe, layer)) for probe, layer in chosen.items()},
@@ -331,6 +341,7 @@ def _draw_states(axes: Axes, rows: pd.DataFrame) -> None:
     """Draw the scores of one probe by layer, with those of its control task and of random weights."""
     blue, orange, grey = (str(PALETTE["named"][name][0]).upper() for name in ("blue", "orange", "grey"))
     layers, values = rows["layer"].to_numpy(), 100 * rows["value"].to_numpy()
+    axes.fill_between(layers, 100 * rows["band_low"], 100 * rows["band_high"], color=blue, alpha=0.12, linewidth=0)
     axes.fill_between(layers, 100 * rows["value_low"], 100 * rows["value_high"], color=blue, alpha=0.2, linewidth=0)
     axes.plot(layers, values, color=blue, marker="o", markerfacecolor="white", markersize=4, label="states")
     is_chosen = rows["chosen"].to_numpy(dtype=bool)
@@ -363,23 +374,41 @@ def layer_texts(answer: LayerTables) -> Iterator[str]:
         of_contrasts = rows_of(contrasts[contrasts["probe"] == probe])
         own = [row for row in of_contrasts if layer_name(row["layer"]) == layer_name(best["layer"])]
         for row in own:
-            if row["second"].startswith("layer "):
+            if row["second"].startswith(OF_LAYER):
                 continue
             difference = points(row["difference"], row["low"], row["high"])
             verdict = "" if is_clear(row) else ", which is not clear,"
             text += f"; {difference}{verdict} against {row['second']}"
         yield f"{text}."
-        of_layers = [row for row in own if row["second"].startswith("layer ")]
-        same = [row["second"].removeprefix("layer ") for row in of_layers if not is_clear(row)]
+        of_layers = [row for row in own if row["second"].startswith(OF_LAYER)]
+        same = [int(row["second"].removeprefix(OF_LAYER)) for row in of_layers if not is_told_apart(row)]
         if same:
-            layers = f"Layer {same[0]}" if len(same) == 1 else f"Layers {', '.join(same[:-1])} and {same[-1]}"
-            yield f"{probe}: {layers} cannot be told apart from layer {best['layer']:.0f}."
+            yield (
+                f"{probe}: {_named(same)} cannot be told apart from layer {best['layer']:.0f}, by intervals that hold "
+                "for all layers together."
+            )
         below = [
             row for row in of_contrasts if row["second"] == RANDOM_WEIGHTS and row["difference"] < 0 and is_clear(row)
         ]
         for row in below:
             difference = points(row["difference"], row["low"], row["high"])
             yield f"{probe}: {layer_name(row['layer'])} is below random weights ({difference})."
+
+
+def _named(layers: Sequence[int]) -> str:
+    """Name layers, those that follow one another by the first and the last."""
+    ranges = list[list[int]]()
+    for layer in layers:
+        if ranges and layer == ranges[-1][-1] + 1:
+            ranges[-1].append(layer)
+        else:
+            ranges.append([layer])
+    parts: list[str] = []
+    for found in ranges:
+        parts += [f"{found[0]} to {found[-1]}"] if len(found) > 2 else map(str, found)
+    if len(layers) == 1:
+        return f"Layer {parts[0]}"
+    return f"Layers {', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else f"Layers {parts[0]}"
 
 
 def recipe_phrase(recipe: StateRecipe) -> str:
@@ -394,3 +423,8 @@ def recipe_phrase(recipe: StateRecipe) -> str:
 def is_clear(row: Mapping[str, Any]) -> bool:
     """Whether a difference excludes 0 with its whole interval, and is significant after adjustment."""
     return bool(row["p_holm"] < LEVEL and (row["low"] > 0 or row["high"] < 0))
+
+
+def is_told_apart(row: Mapping[str, Any]) -> bool:
+    """Whether a layer differs clearly from the chosen one, also by the interval that holds for all layers together."""
+    return is_clear(row) and not row["band_low"] <= 0 <= row["band_high"]
