@@ -137,7 +137,7 @@ def test_a_training_of_a_mix_that_is_interrupted_goes_on_with_the_same_bits(tmp_
 
 
 def test_a_mix_of_other_layers_is_refused():
-    with pytest.raises(ValueError, match="reads the states of one layer: .*; or a mix of several"):
+    with pytest.raises(ValueError, match=r"reads the states of one layer: .*; or a mix of several"):
         DepthProbe(recipe=SHORT).fit(noise())
     with pytest.raises(ValueError, match="a mix reads the states of several layers, and these are of one"):
         DepthProbe(recipe=SHORT).fit(noise((0,)), mix=True)

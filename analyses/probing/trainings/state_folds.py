@@ -109,6 +109,7 @@ class StateSetting:
 
     arguments: Mapping[str, Any]  # of the constructors of probes
     trees: bool
+    example: int  # the number of the tested sentence that is shown
     cache: Path
     folder: Path | None
 
@@ -119,6 +120,7 @@ class TrainedSplit:
 
     fractions: Float[ndarray, "sentences scores 2"]
     edges: Sequence[Bool[ndarray, " edges"]] | None  # see `found_edges_of`; None on a control task, too
+    example: ndarray | None  # the distances in the sentence that is shown, if any are predicted and it is tested here
     dev: tuple[float, float]  # the fraction of the first score on the dev sentences
     heads: Mapping[Decoding, Sequence[ndarray]]  # of the tested sentences, if the probe finds heads
     history: tuple[StateEpoch, ...]
@@ -159,6 +161,7 @@ def train_split(setting: StateSetting, training: StateTraining, fold: int, *, wa
     decodings: tuple[Decoding, ...] = ("argmax", "tree") if setting.trees and training.task == GOLD else ("argmax",)
     return TrainedSplit(
         fractions=np.array(rows),
+        example=_example(probe, setting, training, split, predicted),
         edges=found_edges_of(probe, predicted, test.sentences) if training.task == GOLD else None,
         dev=(sum(part.found for part in on_dev), sum(part.of for part in on_dev)),
         heads={each: [decode(of, each) for of in predicted] for each in decodings} if probe.finds_heads else {},
@@ -217,6 +220,19 @@ def fractions_of(probe: StateProbe, predicted: ndarray, gold: Any, sentence: Sen
     """Return what a sentence adds to each score of a probe."""
     outcome = probe.outcome(predicted, gold, sentence)
     return [(outcome[score.name].found, outcome[score.name].of) for score in probe.metrics]
+
+
+def _example(
+    probe: StateProbe, setting: StateSetting, training: StateTraining, split: StateSplit, predicted: Sequence[ndarray]
+) -> ndarray | None:
+    """Return the distances that the first run on the states of the model predicts in the sentence that is shown."""
+    shown = (training.source, training.task, training.run) == (MODEL, GOLD, 1)
+    places = [number for number, tested in enumerate(split.maps.tested) if tested == setting.example]
+    if not shown or not places:
+        return None
+    [sentence, of_sentence] = [of[places[0]] for of in (split.test.sentences, predicted)]
+    is_of_pairs = of_sentence.shape == (len(sentence), len(sentence))
+    return of_sentence if is_of_pairs and probe.edges(of_sentence, sentence) is not None else None
 
 
 def found_edges_of(

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from ....corpora_loaders import Sentence
 from ....extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, StoredStates, store_states
 from ....probes import StateProbe, make_state_probe
 from ....probes.splits import CorrectWords, Split, controlled
@@ -43,6 +44,8 @@ from .state_folds import (
     train_split,
 )
 
+_SHOWN_WORDS = 11
+
 WordLinks = Sequence[Sequence[ndarray]]
 """How strongly words are linked to words, split by split and sentence by sentence: words × words."""
 
@@ -54,6 +57,7 @@ class StateOutcome:
     tried: tuple[StateTried, ...]
     fractions: Float[ndarray, "sentences scores 2"]
     edges: Bool[ndarray, " edges"] | None = None  # which edges of all tested trees are predicted, if any can be
+    example: ndarray | None = None  # the distances that are predicted in the sentence that is shown
     attempts: tuple[Attempt, ...] = ()  # those of probes that find heads
     history: tuple[StateEpoch, ...] = ()
     checkpoints: tuple[Path, ...] = ()
@@ -71,6 +75,7 @@ class TrainedStates:
     layers: tuple[int, ...] = ()  # with `MIX` if a mix was probed
     stores: tuple[StoredStates, ...] = ()
     codes: tuple[CodeOutcome, ...] = ()
+    example: int = 0  # the number of the tested sentence that is shown
 
     @property
     def attempts(self) -> list[Attempt]:
@@ -118,7 +123,19 @@ def train_state_probes(
     floors = trainer.floors(names, splits, links)
     outcomes = [*floors, *model, *trainer.train(compared, "what they are compared with")]
     codes = tuple(trainer.codes([*of_model, *compared])) if options.states.codelength else ()
-    return TrainedStates(tuple(trainer.with_attempts(outcomes, chosen)), chosen, layers, tuple(used), codes)
+    return TrainedStates(
+        outcomes=tuple(trainer.with_attempts(outcomes, chosen)),
+        chosen=chosen,
+        layers=layers,
+        stores=tuple(used),
+        codes=codes,
+        example=trainer.setting.example,
+    )
+
+
+def shown_sentence(sentences: Sequence[Sentence]) -> int:
+    """Return the number of the sentence that is shown: the first of those that are nearest to `_SHOWN_WORDS` long."""
+    return min(range(len(sentences)), key=lambda number: abs(len(sentences[number]) - _SHOWN_WORDS))
 
 
 def _trainings(
@@ -175,6 +192,7 @@ class _Trainer:
         return StateSetting(
             arguments=arguments_of(self.options),
             trees=self.options.probes.tree,
+            example=shown_sentence(self.inputs.sentences),
             cache=self.workspace.cache,
             folder=self.workspace.folder,
         )
@@ -220,6 +238,7 @@ class _Trainer:
             ),
             fractions=fractions,
             edges=self._edges(training.splits, [of_split.edges for of_split in trained]),
+            example=next((of_split.example for of_split in trained if of_split.example is not None), None),
             history=tuple(epoch for of_split in trained for epoch in of_split.history),
             checkpoints=tuple(of_split.checkpoint for of_split in trained),
             resumed=sum(of_split.resumed for of_split in trained),
