@@ -195,8 +195,8 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     ),
     "states": (
         *("probe", "--model", "trained", "--train", "first.conllu", "--test", "second.conllu", "--seeds", 2),
-        *("--seed", 1, "--probe", "arcs", "arcs+attention", "distance", "depth", "label:upos", "relation"),
-        *("--layers", "0,1,3", "--rank", 8, "--tree", "--codelength", "--replicates", 100),
+        *("--seed", 1, "--probe", "attention", "arcs", "arcs+attention", "distance", "depth", "label:upos", "relation"),
+        *("--layers", "0,1,3,mix", "--rank", 8, "--tree", "--codelength", "--replicates", 100),
     ),
     "explanation": (
         *("explain", "--data", "train.txt", "--test", "test.txt", "--encoder", "average", "--dimensions", 8),
