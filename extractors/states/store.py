@@ -173,7 +173,7 @@ class _Store:
         lengths = {index: len(sentence) for index, sentence in enumerate(sentences, start=part * self.size)}
         starts = dict(zip(lengths, itertools.accumulate(lengths.values(), initial=0), strict=False))
         read: set[int] = set()
-        # States go at once to their places: a copy of all of them takes about 1 % of the time of the forward pass.
+        # States go at once to their places, as each copy of all of them takes about 1 % of the time of the model.
         stored = torch.empty(len(layers), sum(lengths.values()), self.encoder.width, dtype=_TYPES[self.dtype])
         for batch in extract_states(self.encoder, sentences, layers=layers, log=log, progress=False, **self.options):
             for sentence, states in zip(batch.sentences, batch.states, strict=True):
