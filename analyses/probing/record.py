@@ -249,6 +249,13 @@ def notes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes
             "Tested sentences of more than three words that also occur word for word in training: "
             f"{repeated:,} of {tested:,}."
         )
+    finds_heads = any(make_state_probe(name).finds_heads for name in options.probes.of_states())
+    if finds_heads and options.probes.control_task():
+        yield (
+            "The control task of the table of heads is easy for hidden states, which hold the position of every word, "
+            "so that selectivities there can be compared among probes of attention only. The selectivity of probes of "
+            "states that stands on control trees is in the table of hidden states."
+        )
     first_sentence = test_store[0]
     if not first_sentence.special[0, [0, -1]].any():  # neither its first position nor its last one
         yield "The model has no special tokens, so ROOT has no feature and always the score 0."
