@@ -27,8 +27,10 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.ticker import FixedLocator
 
+from attentionology.engine.shown_heads import Shown
 from attentionology.scripts.cli import main
 from tests.golden import RECORDS, SEAL, VOLATILE
 from tests.maps import inflated
@@ -101,6 +103,22 @@ def shown_by(command: list[str], folder: Path) -> dict[str, str]:
         "figures": "\n".join(f"== {name}\n{text}" for name, text in sorted(figures.items())),
     }
     return {kind: _without_volatile(text.replace(str(folder), "OUT")) for kind, text in texts.items()}
+
+
+def drawn_heads(heads: Shown, folder: Path) -> dict[str, str]:
+    """Return what heads on sentences show, by the names of the approved files; the folder is for the files."""
+    for ending in ("html", "csv", "txt"):
+        heads.save(folder / f"heads.{ending}")
+    page = (folder / "heads.html").read_text(encoding="utf-8")
+    explorer, opened = re.findall(r'mount\(.*?"shown"\), (\{.*\}), (\{.*?\})\)</script>', page)[0]
+    lines = [repr(heads), *lines_of(json.loads(opened)), *lines_of(json.loads(explorer))]
+    return {
+        "figure": figure_text(heads.figure()),
+        "page": page_text(page),
+        "explorer": "".join(f"{line}\n" for line in lines),
+        "table": table_text(folder / "heads.csv"),
+        "terminal": (folder / "heads.txt").read_text(encoding="utf-8"),
+    }
 
 
 def _heading(path: Path) -> str:
@@ -291,8 +309,11 @@ def figure_text(figure: Figure) -> str:
 
 
 def _look(artist: Artist) -> list[str]:
-    """The mark and the colors of an artist, and where it leads: its first link, and a digest if it has several."""
+    """The mark, the colors and the opacity of an artist, and where it leads: a link, and a digest if it has several."""
     looks = sorted(" ".join(filter(None, look)) for _, *look in mark_of(artist))
+    alpha = artist.get_alpha()
+    if isinstance(alpha, float) and not isinstance(artist, Legend):
+        looks.append(f"opacity {alpha:.3g}")
     links = [link for link in [artist.get_url(), *getattr(artist, "get_urls", list)()] if link]
     digest = f"({len(links)}, {zlib.crc32(' '.join(links).encode()):08x})"
     return [*looks, *links[:1], *([digest] if len(links) > 1 else [])]

@@ -535,14 +535,33 @@ def test_what_cannot_be_learned_is_refused():
         StateRecipe(patience=0)
 
 
+def test_words_are_linked_by_the_largest_sigmoids_of_scores():
+    rng = np.random.default_rng(4)
+    pairs = list(itertools.combinations(range(4), 2))
+    for _ in range(10):
+        scores = np.round(rng.normal(size=(4, 4)) * 3) + rng.random((4, 4)) / 8
+        scores[0, 1], scores[2, 3] = 1, -1  # which as distances would be −1 and 1
+        sigmoid = 1 / (1 + np.exp(-scores))
+        largest: list[tuple[int, int]] = []  # Kruskal's algorithm on the sigmoids, by sets of words
+        trees = [{word} for word in range(4)]
+        for one, other in sorted(pairs, key=lambda pair: -max(sigmoid[pair], sigmoid[pair[::-1]])):
+            mine, others = (next(tree for tree in trees if word in tree) for word in (one, other))
+            if mine is not others:
+                trees = [tree for tree in trees if tree not in (mine, others)] + [mine | others]
+                largest.append((one, other))
+        predicted = DistanceProbe().of_links(scores)
+        assert predicted is not None
+        assert minimum_edges(predicted, np.ones(4, dtype=bool)) == {*largest}
+
+
 def test_one_head_links_words_in_the_direction_of_more_attention():
     attention = np.array([[0.1, 0.7, 0.2], [0.3, 0.1, 0.1], [0.6, 0.9, 0.0]])
-    distances = DistanceProbe().of_head(attention)
+    distances = DistanceProbe().of_links(attention)
     assert distances is not None
     # The pairs (1, 2), (0, 1) and (0, 2) have .9, .7 and .6 in their stronger direction.
     assert minimum_edges(distances, np.ones(3, dtype=bool)) == {(1, 2), (0, 1)}
-    assert DepthProbe().of_head(attention) is None  # type: ignore[func-returns-value]
-    assert LabelProbe().of_head(attention) is None
+    assert DepthProbe().of_links(attention) is None  # type: ignore[func-returns-value]
+    assert LabelProbe().of_links(attention) is None
 
 
 def test_the_best_head_gives_the_attention_between_words():

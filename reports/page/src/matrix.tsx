@@ -9,9 +9,10 @@ import { coloring, inkOn, lightDark } from "./color";
 import type { Explorer, Measure } from "./data";
 import { headName } from "./data";
 import { Buttons } from "./buttons";
+import { captionOf } from "./caption";
 import { interval, short, withUnit } from "./format";
 import type { Go } from "./hooks";
-import { useWidth } from "./hooks";
+import { ignored, useWidth } from "./hooks";
 import { ofLayer } from "./layers";
 import { Legend } from "./legend";
 import { rank } from "./rank";
@@ -210,9 +211,10 @@ export function Matrix({ data, view, go, measure }: Props) {
       </p>
       <Legend measure={measure} colors={colors} />
       <Buttons
-        svg={() => svg.current}
+        again={() => <Matrix data={data} view={view} go={ignored} measure={measure} />}
         name={`heads-${measure.id}`}
-        title={`${measure.group}: ${measure.label}. ${data.model} on ${data.corpus}`}
+        title={`${measure.group}: ${measure.label}`}
+        caption={captionOf(data, [measure.kind && `map “${measure.kind}”`, measure.n !== null && `n = ${measure.n.toLocaleString("en")}`, measure.note])}
         rows={() => [
           ["layer", "head", "value", "low", "high", "n"],
           ...measure.values.map((value, i) => [

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { address, bestHead, firstView, parameters, restore, withHead } from "../src/address";
 import { coloring } from "../src/color";
 import type { Explorer, Measure, SampledSentence } from "../src/data";
-import { apart } from "../src/drawing/labels";
+import { levelsOf, spread, widestPart } from "../src/drawing/levels";
+import { pooled } from "../src/drawing/thumbnail";
 import { averaged, mostAttended } from "../src/ensembles";
 import { NO_GUESS, shadeAt, UNSURE } from "../src/inflate";
 import type { Example } from "../src/judging";
@@ -56,6 +57,27 @@ test("sentences are found by words, patterns, relations and parts of speech", ()
   assert.equal(search("/(/"), null);
 });
 
+test("a small image of a long sentence shows the largest value of each pixel", () => {
+  const n = 512;
+  const all = Array.from({ length: n }, (_, i) => i);
+  const previous = map(all.map((row) => all.map((column) => (column === row - 1 ? 1 : column === 0 ? 0.2 : 0))));
+  const values = (image: Uint8ClampedArray, width: number, height: number): number[][] =>
+    Array.from({ length: height }, (_, y) => [...image.subarray(y * width, (y + 1) * width)]);
+  for (const [width, height] of [[59, 47], [700, 600]] as const) {
+    const image = values(pooled(previous, all, all, width, height), width, height);
+    // Each value lies in a pixel that is at least as dark, wherever its cell is drawn.
+    for (const row of all.slice(1)) {
+      const [y, x] = [Math.floor(((row + 0.5) * height) / n), Math.floor((((row - 1) + 0.5) * width) / n)];
+      assert.equal(image[y]?.[x], 255, `${row} of ${width} × ${height}`);
+      assert.ok((image[y]?.[0] ?? 0) >= 51);
+    }
+    // What is empty stays so: the right half of the first row has nothing.
+    assert.deepEqual(image[0]?.slice(Math.ceil(width / 2)), new Array(width - Math.ceil(width / 2)).fill(0));
+  }
+  const small = map([[0.2, 0.4], [0.6, 1]]);
+  assert.deepEqual(values(pooled(small, [0, 1], [1], 2, 4), 2, 4), [[102, 102], [102, 102], [255, 255], [255, 255]]);
+});
+
 test("values are shared among words, and drawn on one scale", () => {
   const shared = sharedAmongWords(map([[0.8, 0.1, 0.1], [0.4, 0, 0.6], [1, 0, 0]]), [true, false, false]);
   close(shared.values, [0, 0.5, 0.5, 0, 0, 1, 0, 0, 0]);
@@ -100,10 +122,31 @@ test("a layer has the mean and the best of the heads that have a value", () => {
   close(Object.values(ofLayer(errors, 2, 1) ?? {}), [0.9, 0.9]);
 });
 
-test("labels that lie on each other move down", () => {
-  const box = { width: 20, height: 10 };
-  const moved = apart([{ x: 0, y: 0, ...box }, { x: 5, y: 2, ...box }, { x: 50, y: 1, ...box }, { x: 8, y: 11, ...box }]);
-  assert.deepEqual(moved.map(({ y }) => y), [0, 10, 1, 20]);
+test("arcs lie above those that they cover, and labels between the ends of their arcs", () => {
+  // “the keys to the cabinet are …”: an arc over one gap is lowest, and one that crosses it is above it.
+  assert.deepEqual(levelsOf([{ from: 5, to: 1 }, { from: 4, to: 2 }, { from: 4, to: 3 }, { from: 0, to: 1 }]), [3, 2, 1, 1]);
+  assert.deepEqual(levelsOf([{ from: 0, to: 3 }, { from: 2, to: 5 }, { from: 3, to: 0 }]), [1, 3, 2]);
+  const widths = [20, 30, 10, 40, 25, 30];
+  let seed = 1;
+  const random = (n: number): number => {
+    seed = (seed * 48271) % 2147483647;
+    return seed % n;
+  };
+  for (let round = 0; round < 200; round++) {
+    const spans = Array.from({ length: 7 }, () => ({ from: random(6), to: random(6), label: random(90) })).filter(({ from, to }) => from !== to);
+    const levels = levelsOf(spans);
+    const middles = spread(widths, spans, 10);
+    widths.forEach((width, i) => i && assert.ok((middles[i] ?? 0) - (middles[i - 1] ?? 0) >= (width + (widths[i - 1] ?? 0)) / 2 + 10 - 1e-9));
+    spans.forEach((one, i) => {
+      assert.ok(Math.abs((middles[one.from] ?? 0) - (middles[one.to] ?? 0)) >= one.label);
+      spans.slice(0, i).forEach((other, j) => {
+        const apart = Math.max(Math.min(one.from, one.to), Math.min(other.from, other.to)) >= Math.min(Math.max(one.from, one.to), Math.max(other.from, other.to));
+        assert.ok(apart || levels[i] !== levels[j]); // two arcs over the same gap are not on each other
+      });
+    });
+  }
+  assert.deepEqual(widestPart(0, 100, [30, 40, 150, 0]), { middle: 70, width: 60 });
+  assert.deepEqual(widestPart(0, 100, []), { middle: 50, width: 100 });
 });
 
 function example(id: string, n: number, guesses: number[], right = 0): Example {

@@ -290,8 +290,11 @@ def test_the_matrix_is_saved(open_page, small_page, small):
     path, name = saved(page, ".heads-section", "SVG")
     root = ET.fromstring(path.read_text("utf-8"))  # noqa: S314  # what was just drawn
     texts = ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert texts[0] == "Dependency accuracy: obj, dep → head. made-up model on made_up.conllu"
-    assert float(root.attrib["width"]) >= 6.3 * len(texts[0])  # the title is not cut
+    assert texts[0] == "Dependency accuracy: obj, dep → head"
+    said = " ".join(texts)
+    assert "n = 27 · baseline 40.0 %" in said  # the legend
+    assert f"made-up model on made_up.conllu · map “weight” · n = 27 · {measure['note']}" in said
+    assert said.endswith("attentionology 0.")
     assert "100" in texts
     assert "light-dark" not in path.read_text("utf-8")
     path, _ = saved(page, ".heads-section", "PNG")

@@ -16,7 +16,7 @@ from attentionology.analyses.alignment.options import AlignmentOptions, BitextOp
 from attentionology.corpora_loaders.alignment import Bitext, PairLinks
 from attentionology.engine.align import align
 from attentionology.reports.explorer.data import SampledSentence
-from tests.acceptance.page.test_all_heads import PIXELS
+from tests.acceptance.page.test_all_heads import cells_of
 from tests.acceptance.page.test_matrix import saved
 from tests.acceptance.page.waiting import assert_count, assert_texts, follow
 from tests.maps import inflated
@@ -122,7 +122,7 @@ def test_all_heads_are_drawn_from_target_to_source_words(open_page, page_path, p
     values = values_of_head(pair, "AWO-weight")[:, columns]
     listed = pairs[page.locator(".example small bdi").first.text_content()]
     assert page.locator(".example .original").first.text_content() == " ".join((listed.columns or ())[:-1])
-    drawn = np.array(thumbnail.locator("canvas").evaluate(PIXELS)).reshape(*values.shape, 4)[..., 3]
+    drawn = cells_of(thumbnail.locator("canvas"), *values.shape)
     np.testing.assert_allclose(drawn, values, atol=1)
     follow(page, f"{ADDRESS}&view=all".replace("norm", "norm-all"))
     assert_texts(page.locator(".thumbnail span"), ["1-1", "2-1"])  # all heads of a layer share a map
@@ -231,6 +231,6 @@ def test_saved_numbers_name_the_gold_links(open_page, page_path, pairs):
     gold = {(link.row, link.column): "sure" if link.sure else "possible" for link in pair.links}
     assert {(int(row[0]) - 1, int(row[2]) - 1): row[4] for row in rows if row[4]} == gold
     path, _ = saved(page, ".drawn", "SVG")
-    assert path.read_text("utf-8").count("stroke-dasharray:5px, 4px") == sum(
+    assert path.read_text("utf-8").count('stroke-dasharray="5px, 4px"') == sum(
         value == "possible" for value in gold.values()
     )

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { View, Word } from "../address";
 import { Buttons } from "../buttons";
+import { captionOf } from "../caption";
 import type { Explorer, SampledSentence } from "../data";
 import { columnsOf, headName, rowsOf, runningText, storedHead } from "../data";
 import { ensembleName, ensembleOf, together } from "../ensembles";
@@ -120,6 +121,12 @@ function Scales({ panels }: { panels: Panel[] }) {
   );
 }
 
+/** How many of the guesses that are drawn are right. */
+function judgedIn(panels: Panel[]): string {
+  const judged = panels.flatMap(({ decisions }) => decisions).filter(({ verdict }) => verdict !== null);
+  return judged.length ? `${judged.filter(({ verdict }) => verdict === "right").length} of ${judged.length} guesses right` : "";
+}
+
 /** The drawing of a view. While its maps are read, what was drawn before stays. */
 export function Figure(props: Props) {
   const { maps, sentence, asked, guesses, view } = props;
@@ -137,7 +144,8 @@ export function Figure(props: Props) {
   );
 }
 
-function Drawing({ data, view, go, sentence, asked, every = false, title, panels }: Props & { panels: Panel[] }) {
+function Drawing(props: Props & { panels: Panel[] }) {
+  const { data, view, go, sentence, asked, every = false, title, panels } = props;
   const [frame, width] = useWidth<HTMLDivElement>();
   const svg = useRef<SVGSVGElement>(null);
   const [pointed, setPointed] = useState<Word | null>(null);
@@ -191,11 +199,11 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
     const share = Math.floor((room + APART) / Math.min(many, Math.max(1, Math.floor(room / 270)))) - APART;
     const layout =
       drawing === "arcs"
-        ? arcsLayout({ sentence, rows, width: room, share, mirrored })
+        ? arcsLayout({ sentence, rows, panels, mirrored })
         : (drawing === "matrix" ? gridLayout : linesLayout)({ sentence, rows, columns, width: share });
-    const beside = Math.max(1, Math.floor((room + APART) / (layout.width + APART)));
+    const beside = drawing === "arcs" ? 1 : Math.max(1, Math.floor((room + APART) / (layout.width + APART)));
     return { layout, beside };
-  }, [drawing, sentence, rows, columns, room, panels.length]);
+  }, [drawing, sentence, rows, columns, room, drawing === "arcs" ? panels : panels.length]);
   const drawn = width > 0;
   useEffect(() => {
     if (drawn) performance.mark("attentionology: sentence");
@@ -204,9 +212,10 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
 
   const { layout, beside } = laid;
   const across = Math.min(beside, panels.length);
+  const top = drawing === "arcs" ? (layout as ArcsLayout).annotated : 0; // the annotation stands above the words of the first head
   const total = {
     width: Math.max(1, across) * (layout.width + APART) - APART,
-    height: Math.ceil(panels.length / beside) * (layout.height + APART) - APART,
+    height: top + Math.ceil(panels.length / beside) * (layout.height + APART) - APART,
   };
   const readout = focus ? panels.filter((panel) => !panel.below).map((panel) => sentenceAbout(panel, sentence, focus, focus.side === "row" ? columns : rows)) : [];
   const gold = new Map(sentence.links.map((link) => [`${link.row} ${link.column}`, link.sure ? "sure" : "possible"]));
@@ -247,11 +256,11 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
         >
           {panels.map((panel, i) => {
             const x = (i % beside) * (layout.width + APART);
-            const y = Math.floor(i / beside) * (layout.height + APART);
+            const y = (i && top) + Math.floor(i / beside) * (layout.height + APART);
             const shared = { panel, sentence, rows, columns, focus, stop, width: room, mirrored };
             return (
               <g key={panel.key} transform={`translate(${x} ${y})`}>
-                {drawing === "arcs" && <Arcs {...shared} layout={layout as ArcsLayout} />}
+                {drawing === "arcs" && <Arcs {...shared} layout={layout as ArcsLayout} first={i === 0} />}
                 {drawing === "matrix" && <Grid {...shared} layout={layout as GridLayout} />}
                 {drawing === "lines" && <Lines {...shared} layout={layout as LinesLayout} />}
               </g>
@@ -274,7 +283,13 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
         )}
         <Scales panels={panels} />
       </p>
-      <Buttons svg={() => svg.current} name={`${sentence.id}-${view.heads.map((head) => headName(head, data)).join("-")}`} title={title} rows={cells} />
+      <Buttons
+        again={() => <Drawing {...props} go={ignored} />}
+        name={`${sentence.id}-${view.heads.map((head) => headName(head, data)).join("-")}`}
+        title={title}
+        caption={captionOf(data, [`sentence ${sentence.id}`, view.relation && `relation ${view.relation}`, judgedIn(panels)])}
+        rows={cells}
+      />
     </div>
   );
 }
