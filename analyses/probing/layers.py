@@ -171,6 +171,9 @@ TRAINING = Schema(
         TableColumn("run fold epoch", "number from 1", "the training run, the fold and the epoch"),
         TableColumn("loss dev_loss", "number", "the mean loss of a training and of a dev sentence"),
         TableColumn("rate", "number", "the learning rate"),
+        TableColumn(
+            "dev_score", "share", "the first score of the probe on dev sentences, if it decides which epoch is kept"
+        ),
     ),
 )
 

@@ -84,6 +84,7 @@ class StateEpoch:
     loss: float
     dev_loss: float | None
     rate: float
+    dev_score: float | None = None
 
 
 @dataclass(frozen=True)
