@@ -68,7 +68,7 @@ def _bounds(column: str) -> Callable[[Row], str]:
 
 def _layer(row: Row) -> str:
     """Return the layer of a row, or what predicts without states."""
-    name = str(row["source"]) if pd.isna(row["layer"]) else f"{row['layer']:.0f}"
+    name: str = str(row["source"]) if pd.isna(row["layer"]) else f"{row['layer']:.0f}"
     return f"{name} ←" if row["chosen"] else name
 
 
