@@ -22,6 +22,7 @@ from ...storage.characters import visible
 from .bodies import choice, field, optional, place, read_body, texts
 from .concordance import Question, uses
 from .errors import RequestError, StaleError
+from .guards import tell
 from .live_model import MOST_PIECES, Loaded
 from .served_run import ServedRun
 from .texts import Typed, typed_texts
@@ -49,7 +50,8 @@ class Service:
     def application(self) -> Starlette:
         """Return the application, whose paths have no token; see `Guard`."""
         script, styles = bundled("explorer.js"), bundled("page.css") + bundled("explorer.css")
-        page = served_page(" and ".join(dict.fromkeys(loaded.model.encoder.name for loaded in self.models)))
+        names = [run.explorer.model for run in self.runs] + [loaded.model.encoder.name for loaded in self.models]
+        page = served_page(" and ".join(dict.fromkeys(names)))
 
         def file(content: str, kind: str) -> Any:
             async def answer(_request: Request) -> Response:
@@ -59,6 +61,8 @@ class Service:
 
         async def failed(_request: Request, error: Exception) -> Response:
             status = error.status_code if isinstance(error, HTTPException) else 500
+            if status == 500:
+                tell(error)
             message = {404: "There is nothing at this address.", 405: "This is not asked in this way."}
             text = message.get(status, "The server has failed at this request; its terminal says where.")
             return JSONResponse({"error": text}, status)

@@ -77,16 +77,20 @@ class Guard:
         try:
             async with asyncio.timeout(None) as limit:
                 rest = self._checked(scope)
-                body = await _body(scope, receive)
-                limit.reschedule(asyncio.get_running_loop().time() + _seconds(scope["method"], rest))
-                inner_scope = {**scope, "path": rest, "raw_path": rest.encode(), "root_path": ""}
-                await self._inner(inner_scope, _replayed(body, receive), send_with_headers)
+                if rest:
+                    body = await _body(scope, receive)
+                    limit.reschedule(asyncio.get_running_loop().time() + _seconds(scope["method"], rest))
+                    inner_scope = {**scope, "path": rest, "raw_path": rest.encode(), "root_path": ""}
+                    await self._inner(inner_scope, _replayed(body, receive), send_with_headers)
+                else:  # links on the page are relative to what stands before the last slash
+                    await _redirect(send_with_headers, f"/{self._token}/")
         except RequestError as error:
             refusal = error
         except TimeoutError:
             refusal = RequestError("The answer took too long and was given up; try a shorter sentence.", 503)
         except Exception as error:
-            _tell(error)
+            if not begun.is_set():  # otherwise it has been told
+                tell(error)
             refusal = RequestError("The server has failed at this request; its terminal says where.", 500)
         else:
             return
@@ -94,7 +98,7 @@ class Guard:
             await answer_error(send_with_headers, refusal)
 
     def _checked(self, scope: Scope) -> str:
-        """Return the path behind the token, or raise `RequestError` if the request may not pass."""
+        """Return the path behind the token, empty if nothing is there, or raise `RequestError` if it may not pass."""
         headers: list[tuple[str, str]] = [
             (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
         ]
@@ -104,12 +108,12 @@ class Guard:
         origins = [value for name, value in headers if name == "origin"]
         if any(origin != f"{scope.get('scheme', 'http')}://{hosts[0]}" for origin in origins):
             raise RequestError("Pages of other sites may not ask this server.", 403)
-        token, _, rest = str(scope["path"]).removeprefix("/").partition("/")
+        token, slash, rest = str(scope["path"]).removeprefix("/").partition("/")
         if not secrets.compare_digest(token.encode("utf-8", "surrogatepass"), self._token.encode()):
             raise RequestError(
                 "The address is not complete. Open the one that “attentionology serve” has printed.", 403
             )
-        return f"/{rest}"
+        return slash + rest
 
     def _is_here(self, host: str) -> bool:
         """Whether the header ``Host`` names this machine. Its port may be that of a tunnel."""
@@ -132,6 +136,13 @@ async def answer_error(send: Send, error: RequestError) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
     await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": content})
+
+
+async def _redirect(send: Send, path: str) -> None:
+    """Answer that the page is at another path."""
+    headers = [(b"location", path.encode()), (b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": 307, "headers": headers})
+    await send({"type": "http.response.body"})
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes:
@@ -173,7 +184,7 @@ def _seconds(method: str, path: str) -> float:
     return TO_STREAM if (method, path) == ("POST", "/concordance") else TO_ANSWER
 
 
-def _tell(error: BaseException) -> None:
+def tell(error: BaseException) -> None:
     """Say in the terminal where something has failed, without its message, which may have words of a sentence."""
     places: list[Any] = traceback.extract_tb(error.__traceback__)[-3:]
     where = ", ".join(f"{place.name} ({place.filename.rsplit('/', 1)[-1]}:{place.lineno})" for place in places)

@@ -14,8 +14,8 @@ from typing import Self
 
 import uvicorn
 
-from ...analyses.contract import OptionError
-from ...analyses.shared.builtin import DEMO, load_encoder
+from ...analyses.contract import OptionError, OptionSet
+from ...analyses.shared.builtin import load_encoder
 from ...corpora_loaders import AttentionologyError
 from ...extractors import Encoder, ModelError
 from ..results.run import Run
@@ -109,7 +109,8 @@ def start(
 
     Args:
         runs: the runs, or their folders. The model of each is loaded if it is still there.
-        models: further models: encoders, folders, names on the Hugging Face Hub, or ``"demo"``.
+        models: further models: encoders, folders, names on the Hugging Face Hub, or ``"demo"``. One that a run was made
+            with is that of the run.
         host: the name or number of this machine by which the server is reached. By default, only programs of this
             machine reach it.
         port: the port; 0 for one that is free.
@@ -133,27 +134,34 @@ def service_of(
     if not runs and not models:
         raise OptionError("give a run or a model to serve")
     served, notes = [ServedRun(run) for run in runs], list[str]()
+    given = [model if isinstance(model, Encoder) else load_encoder(str(model), device=device) for model in models]
+    further = list(given)
     loaded: list[Loaded] = []
     for position, run in enumerate(served):
-        try:
-            encoder = _encoder_of(run.run, device)
-        except AttentionologyError as error:
-            notes.append(f"The model of {run.run.folder or run.run.titles.model} is not loaded: {error}")
-            continue
-        # Runs of one model share it.
-        same = next((each.model for each in loaded if _digest(each.model.encoder) == _digest(encoder)), None)
-        loaded.append(
-            Loaded(LiveModel(encoder, run.run.options) if same is None else same.like(run.run.options), position)
-        )
-    for model in models:
-        encoder = model if isinstance(model, Encoder) else load_encoder(str(model), device=device)
-        loaded.append(Loaded(LiveModel(encoder)))
+        recorded = run.run.record["model"].get("weights_sha256")
+        encoder = next((each for each in given if each.weights_sha256() == recorded), None)
+        if encoder is None:
+            try:
+                encoder = _encoder_of(run.run, device)
+            except AttentionologyError as error:
+                notes.append(f"The model of {run.run.folder or run.run.titles.model} is not loaded: {error}")
+                continue
+        further = [each for each in further if each is not encoder]
+        loaded.append(_loaded(encoder, loaded, run.run.options, position))
+    loaded += [_loaded(encoder, loaded) for encoder in further]
     return Service(served, loaded), notes
 
 
-def _digest(encoder: Encoder) -> tuple[str, str | None, str]:
-    """Return what two encoders have in common that draw the same."""
-    return encoder.weights_sha256(), encoder.prepended, str(encoder.dtype)
+def _loaded(
+    encoder: Encoder, others: Sequence[Loaded], options: OptionSet | None = None, run: int | None = None
+) -> Loaded:
+    """Return a model that draws, which shares the encoder of another one that reads texts in the same way."""
+
+    def reading(each: Encoder) -> tuple[str, str | None, str]:
+        return each.weights_sha256(), each.prepended, str(each.dtype)
+
+    same = next((other.model for other in others if reading(other.model.encoder) == reading(encoder)), None)
+    return Loaded(LiveModel(encoder, options) if same is None else same.like(options or OptionSet()), run)
 
 
 def _encoder_of(run: Run, device: str) -> Encoder:
@@ -163,10 +171,10 @@ def _encoder_of(run: Run, device: str) -> Encoder:
         ModelError: it is not there, or not the same any more.
     """
     options, recorded = run.record["options"], run.record["model"]
-    if not options.get("model") and not recorded.get("name"):
+    if not options.get("model"):
         raise ModelError("the record of the run does not name it")
     encoder = load_encoder(
-        options.get("model") or DEMO,
+        options["model"],
         revision=recorded.get("revision") or options.get("revision"),
         device=device,
         prepend=options.get("prepend") or "auto",

@@ -21,8 +21,7 @@ BETWEEN = " ||| "
 """What stands between the two sentences of a pair."""
 
 _ROW = re.compile(r"^[0-9]+\t[^\t\n]+\t", re.MULTILINE)  # the beginning of a row of CoNLL-U
-# A word in brackets is masked. What only stands beside a bracket, as in “f[x]”, is not.
-_MASKED = re.compile(r"(?<![^\s\"'“‘(])\[([^\s\[\]]+)\](?!\w)")
+_MASKED = re.compile(r"\[([^\s\[\]]+)\]")  # a word in brackets, also where words have no spaces between them
 _ALONE = re.compile(r"(?<!\S)[.,](?!\S)")  # a period or a comma between spaces
 
 
