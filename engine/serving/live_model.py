@@ -254,9 +254,10 @@ def _forward(encoder: Encoder, batch: SharedBatch, off: Collection[Head]) -> For
         return batch.forward
     if batch.hidden_states:
         _ = encoder.layers  # which is verified when it is first read, and with all heads
-    kept = {"hidden_states": batch.hidden_states, "states": batch.states, "losses": batch.losses}
     with switched_off(encoder.model, off, encoder.n_heads):
-        forward = encoder.forward(batch.pieces, **kept, whole=True)
+        forward = encoder.forward(
+            batch.pieces, hidden_states=batch.hidden_states, states=batch.states, losses=batch.losses, whole=True
+        )
     if forward.model_layers is None:
         return forward
     # A layer whose heads are off does not give what is recomputed from all of its heads.

@@ -105,8 +105,11 @@ class ServedRun:
             if not is_same:
                 raise RequestError(f"{path} has changed since this run has read it, so {_PAGE_ONLY}.", 409)
         recorded = {field.name: record["options"].get(field.name) for field in fields(CorpusOptions)}
-        options = {name: tuple(value) if isinstance(value, list) else value for name, value in recorded.items()}
-        options = {name: value for name, value in options.items() if value is not None}
+        options: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in recorded.items()
+            if value is not None
+        }
         if options.get("segments") is not None:
             raise RequestError(f"This run has read segments of a text, not sentences, so {_PAGE_ONLY}.", 409)
         options["text" if "text" in options else "corpus"] = tuple(file["path"] for file in files)

@@ -15,6 +15,7 @@ import pytest
 import attentionology
 from attentionology.engine.serving import application, server
 from attentionology.engine.serving.errors import RequestError
+from attentionology.engine.serving.served_run import ServedRun
 from attentionology.reports.page import bundled
 from attentionology.reports.run_folder import RunFolder, RunFolderError
 from tests import tiny
@@ -157,7 +158,7 @@ def test_a_corpus_that_has_changed_is_not_counted(folder):
     corpus = folder / "corpus.conllu"
     content = corpus.read_bytes()
     for change, why in ((lambda: corpus.write_bytes(content[:-200]), "changed"), (corpus.unlink, "not there")):
-        run = server.ServedRun(folder / "run")
+        run = ServedRun(folder / "run")
         change()
         try:
             with pytest.raises(RequestError, match=f"{why}.* stored sentences") as refused:
@@ -165,7 +166,7 @@ def test_a_corpus_that_has_changed_is_not_counted(folder):
         finally:
             corpus.write_bytes(content)
         assert refused.value.status == 409
-    assert len(server.ServedRun(folder / "run").corpus()) == 8
+    assert len(ServedRun(folder / "run").corpus()) == 8
 
 
 def test_names_of_heads_are_kept_whole_or_not_at_all(page, folder, monkeypatch):

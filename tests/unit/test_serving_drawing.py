@@ -31,7 +31,7 @@ HEAD = (1, 2)
 
 
 @pytest.fixture(scope="module")
-def live():
+def live() -> Any:
     """A tiny masked-LM that stays loaded."""
     encoder = tiny.randomized("bert")
     encoder.tokenizer.mask_token = "[MASK]"
@@ -101,7 +101,9 @@ def test_what_is_no_sentence_is_refused(text, why):
 
 def test_a_drawing_is_that_of_explore(live):
     kinds = ("weight", "norm", "rollout")
-    (expected,) = explore(TEXT, model=live.encoder, maps=kinds).explorer.sample.sentences
+    sample = explore(TEXT, model=live.encoder, maps=kinds).explorer.sample
+    assert sample is not None
+    (expected,) = sample.sentences
     drawn = live.draw(typed(TEXT), kinds).sentence
     for name in ("rows", "special", "writing", "heads", "file", "mentions"):
         assert getattr(drawn, name) == getattr(expected, name)
@@ -204,7 +206,7 @@ def test_masked_words_are_predicted_by_one_pass_of_the_model(live):
 
 def test_a_causal_model_predicts_each_word_and_masks_none():
     encoder = tiny.randomized("gpt2")
-    model = LiveModel(encoder, lm=tiny.language_model(encoder, "CausalLM"))
+    model: Any = LiveModel(encoder, lm=tiny.language_model(encoder, "CausalLM"))
     plain, asked = model.draw(typed(TEXT), ["weight"]), model.draw(typed(TEXT.replace("are", "[are]")), ["weight"])
     assert plain.predictions.log_p == asked.predictions.log_p
     assert asked.masked == (5,)
@@ -248,7 +250,8 @@ def test_a_concordance_counts_what_the_tables_count(live):
         found = list(uses(live, treebank, question))
         assert found[-1][0] == run.record["sentences"]["read"] == 22  # others are too long
         rows = [use for _, of_batch in found for use in of_batch]
-        row = table.loc[relation, direction, layer + 1, head + 1]
+        key: Any = (relation, direction, layer + 1, head + 1)
+        row: Any = table.loc[key]
         assert (sum(use.verdict == "right" for use in rows), len(rows)) == (row["correct"], row["total"])
         assert {bool(use.mistake) for use in rows if use.verdict == "wrong"} == {True}
 

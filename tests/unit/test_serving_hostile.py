@@ -165,7 +165,8 @@ def test_many_requests_at_once_wait_or_are_told_to(page, nothing_written):
     """One slot has its newest request answered; pages beside each other do not hinder one another."""
 
     def ask(number: int) -> int:
-        return page.ask("draw", {**DRAW, "page": f"{number % 20}", "text": f"{TEXT} {number}"})[0]
+        status, _ = page.ask("draw", {**DRAW, "page": f"{number % 20}", "text": f"{TEXT} {number}"})
+        return status
 
     with ThreadPoolExecutor(50) as pool:
         statuses = list(pool.map(ask, range(200)))

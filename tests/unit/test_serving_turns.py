@@ -30,7 +30,11 @@ def test_the_newest_request_comes_first_and_stale_ones_are_given_up():
         return "first"
 
     def work(name: str) -> Any:
-        return lambda: done.append(name) or name
+        def do() -> str:
+            done.append(name)
+            return name
+
+        return do
 
     async def scene() -> list[Any]:
         turns = Turns()
