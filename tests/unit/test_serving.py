@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -151,6 +153,27 @@ def test_a_stream_ends_if_nobody_reads_it_any_more(page, monkeypatch):
             break
     else:
         pytest.fail("the stream goes on")
+
+
+def test_an_older_stream_takes_no_turn_from_a_newer_one(folder):
+    """Although it has just been sending, and waited for nothing."""
+    service, _ = server.service_of([folder / "run"], [tiny.encoder("bert")])
+
+    async def scene() -> tuple[list[str], list[str]]:
+        async def body() -> bytes:
+            return json.dumps(USES).encode()
+
+        request: Any = SimpleNamespace(body=body)
+        older: Any = (await service.concordance(request)).body_iterator  # type: ignore[attr-defined]
+        lines = [await anext(older)]
+        newer: Any = (await service.concordance(request)).body_iterator  # type: ignore[attr-defined]
+        rest = asyncio.create_task(anext(older))
+        found = [line async for line in newer]
+        return [*lines, await rest], found
+
+    older, newer = asyncio.run(scene())
+    assert [*json.loads(older[-1])] == ["error"]
+    assert json.loads(newer[-1]) == {"read": 8, "of": 8}
 
 
 def test_a_corpus_that_has_changed_is_not_counted(folder):

@@ -142,11 +142,20 @@ def test_what_is_no_request_is_refused_with_a_sentence(page, body, why, nothing_
     assert why in json.loads(answer)["error"]
 
 
+@pytest.mark.parametrize("headers", [{}, {"Transfer-Encoding": "chunked"}])
+def test_a_body_has_at_most_a_million_bytes(page, headers, nothing_written):
+    for n_bytes, expected in ((1_000_000, 400), (1_000_001, 413)):
+        request = json.dumps({**DRAW, "text": ""}).encode()
+        body = request.replace(b'"text": "', b'"text": "' + b"a" * (n_bytes - len(request)))
+        status, _, answer = page.raw("POST", f"/{page.token}/draw", body, **headers)
+        assert (len(body), status) == (n_bytes, expected)
+        assert "horten the text" in json.loads(answer)["error"] or "Shorten it" in json.loads(answer)["error"]
+
+
 @pytest.mark.parametrize("headers", [{}, {"Transfer-Encoding": "chunked"}, {"Content-Length": "10" * 50}])
-def test_large_bodies_are_refused_before_they_are_read(page, headers, nothing_written):
-    body = b'{"text": "' + b"a" * 10_000_000 + b'"}'
+def test_large_bodies_are_refused_before_all_of_them_is_there(page, headers, nothing_written):
     try:
-        status = page.raw("POST", f"/{page.token}/draw", body, **headers)[0]
+        status = page.raw("POST", f"/{page.token}/draw", b"a" * 10_000_000, **headers)[0]
     except OSError:
         status = 413  # the connection was closed while the body was sent
     assert status in (400, 413)
@@ -165,7 +174,7 @@ def test_many_requests_at_once_wait_or_are_told_to(page, nothing_written):
     """One slot has its newest request answered; pages beside each other do not hinder one another."""
 
     def ask(number: int) -> int:
-        status, _ = page.ask("draw", {**DRAW, "page": f"{number % 20}", "text": f"{TEXT} {number}"})
+        status: int = page.ask("draw", {**DRAW, "page": f"{number % 20}", "text": f"{TEXT} {number}"})[0]
         return status
 
     with ThreadPoolExecutor(50) as pool:
