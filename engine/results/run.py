@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 from ...analyses.contract import OptionSet, Titles
 from ...analyses.counting.metric import StateError
 from ...analyses.shared.input_sample import InputSample
-from ...reports.explorer.data import Explorer, script_json
+from ...reports.explorer.data import Bench, Explorer, script_json
+from ...reports.explorer.names import read_names
 from ...reports.explorer.view import ExplorerView
 from ...reports.page import Section, write_report
-from ...reports.run_folder import EVERY_RUN, RunFolder
+from ...reports.run_folder import EVERY_RUN, NAMES_FILE, RunFolder
 from ...reports.tables import write_csv
 from ...storage.characters import in_html
 from ...storage.nearest import did_you_mean
@@ -189,8 +190,11 @@ class Run:
         return ExplorerView(self.explorer())
 
     def explorer(self) -> Explorer:
-        """The data of the explorer."""
-        return explorer_of(self.parts, self.titles, self.record, self.options, self.samples, self.contrasts)
+        """The data of the explorer, with the names of heads that the folder of the run keeps."""
+        explorer = explorer_of(self.parts, self.titles, self.record, self.options, self.samples, self.contrasts)
+        if self.folder is None:
+            return explorer
+        return replace(explorer, names=read_names(self.folder, (explorer.layers, explorer.heads)))
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Self:
         """Write what the command would write into its ``--out``: the page, tables, figures, record and counts.
@@ -240,6 +244,8 @@ def save_run(run: AnyRun, out: Path, *, overwrite: bool = False, reads: Iterable
         # The counts do not give a trained model again, and the folder that has it may be the one which is replaced.
         if run.trained is None and run.folder is not None and path_identity(run.folder) == path_identity(out):
             _copy_models(run.folder, target.path)
+        if run.folder is not None and (run.folder / NAMES_FILE).is_file():
+            shutil.copy2(run.folder / NAMES_FILE, target.path / NAMES_FILE)
         run = write_run(target.path, run)
     return replace(run, folder=out)
 
@@ -272,6 +278,6 @@ def write_run(folder: Path, run: AnyRun) -> AnyRun:
         write_csv(table, folder / "tables" / f"{name}.csv")
     # A comparison, a survey and a classifier without layers have no heads to explore.
     explorer = run.explorer() if "layers" in run.record.get("model", {}) else None
-    encoded = script_json(explorer) if explorer and (explorer.measures or explorer.sample) else None
+    encoded = script_json(Bench((explorer,))) if explorer and (explorer.measures or explorer.sample) else None
     write_report(folder, run=dict(run.record), sections=list(run.sections), template=run.template, explorer=encoded)
     return run
