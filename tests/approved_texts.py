@@ -193,7 +193,8 @@ def explorer_text(page: str) -> str:
     found = re.search(r'id="explorer-data">(.*?)</script>', page, re.DOTALL)
     if not found:
         return ""
-    return "".join(f"{line}\n" for line in lines_of(json.loads(found[1])))
+    runs = json.loads(found[1])["runs"]
+    return "".join(f"{line}\n" for line in lines_of(runs[0] if len(runs) == 1 else {"runs": runs}))
 
 
 def lines_of(value: Any, name: str = "") -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 from ...analyses.contract import OptionSet, Titles
 from ...analyses.counting.metric import StateError
 from ...analyses.shared.input_sample import InputSample
-from ...reports.explorer.data import Explorer, script_json
+from ...reports.explorer.data import Bench, Explorer, script_json
 from ...reports.explorer.view import ExplorerView
 from ...reports.page import Section, write_report
 from ...reports.run_folder import EVERY_RUN, RunFolder
@@ -272,6 +272,6 @@ def write_run(folder: Path, run: AnyRun) -> AnyRun:
         write_csv(table, folder / "tables" / f"{name}.csv")
     # A comparison, a survey and a classifier without layers have no heads to explore.
     explorer = run.explorer() if "layers" in run.record.get("model", {}) else None
-    encoded = script_json(explorer) if explorer and (explorer.measures or explorer.sample) else None
+    encoded = script_json(Bench((explorer,))) if explorer and (explorer.measures or explorer.sample) else None
     write_report(folder, run=dict(run.record), sections=list(run.sections), template=run.template, explorer=encoded)
     return run

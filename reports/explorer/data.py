@@ -261,6 +261,7 @@ class Explorer:
     predictions: tuple[Predicted, ...] = ()  # for some of the sampled inputs
     sample: Sample | None = None  # the sampled inputs; None if there are none
     undrawn: str = ""  # why there are none, where a reader expects some
+    label: str = ""  # what tells the run from others on the same page
 
 
 def deflated(content: bytes) -> str:
@@ -269,11 +270,19 @@ def deflated(content: bytes) -> str:
     return base64.b64encode(compressor.compress(content) + compressor.flush()).decode("ascii")
 
 
-def script_json(explorer: Explorer) -> str:
+@dataclass(frozen=True)
+class Bench:
+    """Everything that a page shows: a run, or several that are compared."""
+
+    runs: tuple[Explorer, ...]
+    live: None = None  # what a server draws with models that it has loaded; a page that is a file has none
+
+
+def script_json(bench: Bench) -> str:
     r"""Return the data as JSON for a script element."""
     # All characters beyond ASCII are escaped, and so are those that have a meaning in HTML. The text of a corpus can
     # therefore neither end the element nor begin a comment.
-    text = json.dumps(explorer, default=vars, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(bench, default=vars, separators=(",", ":"), allow_nan=False)
     for character, escaped in _ESCAPED.items():
         text = text.replace(character, escaped)
     return text

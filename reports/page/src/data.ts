@@ -1,5 +1,11 @@
 // The data that Python writes into the page. The names are those of the dataclasses of reports/explorer.
 
+/** The page: the runs that it shows, and what a server draws, which a page that is a file does not have. */
+export interface Bench {
+  runs: Explorer[];
+  live: null;
+}
+
 export interface Explorer {
   model: string;
   corpus: string;

@@ -1,7 +1,7 @@
 // What the page loads: `attentionology.mount`, and the explorer, tables and contents of a report.
 
 import { followContents } from "./contents";
-import type { Explorer } from "./data";
+import type { Bench, Explorer } from "./data";
 import "./explorer.css";
 import { linkHeads } from "./heads";
 import { mount } from "./mount";
@@ -15,8 +15,9 @@ function explore(): void {
   const element = document.getElementById("explorer");
   const data = document.getElementById("explorer-data")?.textContent;
   if (!element || !data) return;
-  explored = JSON.parse(data) as Explorer;
-  mount(element, explored, { hash: true });
+  const bench = JSON.parse(data) as Bench;
+  [explored = null] = bench.runs;
+  mount(element, bench, { hash: true });
 }
 
 function enhance(): void {

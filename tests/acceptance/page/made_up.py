@@ -212,8 +212,8 @@ def sentences(count: int) -> list[Sentence]:
 
 
 def as_text(data: dict[str, Any]) -> str:
-    """The data as JSON from which no text can break out."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+    """A page about one run, as JSON from which no text can break out."""
+    text = json.dumps({"runs": [data], "live": None}, ensure_ascii=False, allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
