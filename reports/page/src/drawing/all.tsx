@@ -4,7 +4,6 @@ import { useEffect, useRef } from "preact/hooks";
 import type { View } from "../address";
 import type { Explorer, SampledSentence } from "../data";
 import { columnsOf, headName, storedHead } from "../data";
-import type { Go } from "../hooks";
 import { moved, usePromise } from "../hooks";
 import type { HeadMap, Maps } from "../inflate";
 import { shadesOf } from "../inflate";
@@ -14,14 +13,15 @@ import { shownValue } from "./panel";
 interface Props {
   data: Explorer;
   view: View;
-  go: Go;
+  kind: string;
+  head: number;
+  onOpen: (head: number) => void;
   maps: Maps;
   sentence: SampledSentence;
 }
 
 /** The maps of all heads on one scale, without special tokens unless they are shown. */
-async function mapsOf({ data, view, maps, sentence }: Props): Promise<(HeadMap | null)[]> {
-  const [kind = ""] = view.kinds;
+async function mapsOf({ data, view, kind, maps, sentence }: Props): Promise<(HeadMap | null)[]> {
   const special = columnsOf(sentence).special;
   const layered = data.sample?.layer_kinds?.includes(kind) ?? false;
   const found: (HeadMap | null)[] = [];
@@ -51,13 +51,11 @@ function Thumbnail({ map, rows, columns }: { map: HeadMap; rows: number[]; colum
 }
 
 export function AllHeads(props: Props) {
-  const { data, view, go, sentence } = props;
-  const [kind = ""] = view.kinds;
+  const { data, view, kind, head: chosen, onOpen, sentence } = props;
   const found = usePromise(() => mapsOf(props), [sentence, kind, view.scale]);
   const columnWords = columnsOf(sentence);
   const rows = sentence.rows.map((_, i) => i).filter((i) => view.special || !sentence.special[i]);
   const columns = columnWords.words.map((_, i) => i).filter((i) => view.special || !columnWords.special[i]);
-  const [first = 0] = view.heads;
   const grid = useRef<HTMLDivElement>(null);
   const scale = found?.find((map) => map !== null)?.scale ?? 1;
   const shares = view.scale === "words" || (data.sample?.share_kinds?.includes(kind) ?? kind === "weight");
@@ -83,10 +81,10 @@ export function AllHeads(props: Props) {
               <button
                 type="button"
                 key={head}
-                class={head === first ? "thumbnail current" : "thumbnail"}
-                tabIndex={head === first ? 0 : -1}
+                class={head === chosen ? "thumbnail current" : "thumbnail"}
+                tabIndex={head === chosen ? 0 : -1}
                 aria-label={`Open head ${headName(head, data)}`}
-                onClick={() => go({ ...view, heads: [head], drawing: "lines", sentence: sentence.id, word: null })}
+                onClick={() => onOpen(head)}
               >
                 <Thumbnail map={map} rows={rows} columns={columns} />
                 <span>{headName(head, data)}</span>
