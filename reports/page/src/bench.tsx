@@ -14,7 +14,8 @@ import { arrow } from "./format";
 import type { Go } from "./hooks";
 import { ignored, usePromise } from "./hooks";
 import { mapsOf } from "./inflate";
-import { common, inverse, linked, linksOf } from "./linking";
+import type { Tokens } from "./linking";
+import { common, inverse, linked, linksOf, tokensOf } from "./linking";
 import { LivePredictions, Predictions } from "./predictions";
 import { NAMES } from "./slots";
 import { SlotControls } from "./slot";
@@ -46,6 +47,10 @@ interface Drawings {
   difference: Panel | null;
 }
 
+function tokens({ sentence, live }: Drawn): Tokens {
+  return tokensOf(sentence, live?.masked);
+}
+
 function ready(filled: Filled, { view, direction }: Props): Drawn | null {
   const { sentence, data, head, kind, live } = filled;
   if (!sentence) return null;
@@ -68,7 +73,7 @@ async function drawingsOf(drawn: (Drawn | null)[], view: View): Promise<Drawings
   const [first, second] = [panels[0]?.[0], panels[1]?.[0]];
   const subtracts = view.subtract && view.drawing !== "all" && one && other && first && second;
   const difference = subtracts
-    ? subtracted({ panel: first, sentence: one.sentence }, { panel: second, sentence: other.sentence }, linksOf(one.sentence, other.sentence, common), view.special)
+    ? subtracted({ panel: first, sentence: one.sentence }, { panel: second, sentence: other.sentence }, linksOf(tokens(one), tokens(other), common), view.special)
     : null;
   return { drawn, panels, difference };
 }
@@ -89,9 +94,9 @@ function useDrawings(props: Props): { held: Drawings | null; busy: boolean } {
 }
 
 /** The word of one slot that corresponds to a word of the other one. */
-function across(word: Word | null, from: SampledSentence, to: SampledSentence): Word | null {
+function across(word: Word | null, from: Drawn, to: Drawn): Word | null {
   if (!word) return null;
-  const links = linksOf(from, to, linked);
+  const links = linksOf(tokens(from), tokens(to), linked);
   const index = (word.side === "row" ? links.rows : links.columns)[word.index] ?? null;
   return index === null ? null : { side: word.side, index };
 }
@@ -105,7 +110,7 @@ function Unshared({ held: { drawn, difference }, special }: { held: Drawings; sp
   const [one, other] = drawn;
   if (!difference?.absent || !one || !other) return null;
   const shown = (sentence: SampledSentence): string[] => sentence.rows.map((word, i) => (sentence.special[i] && !special ? "" : word));
-  const back = inverse(linksOf(one.sentence, other.sentence, common).rows, other.sentence.rows.length);
+  const back = inverse(linksOf(tokens(one), tokens(other), common).rows, other.sentence.rows.length);
   const missing = [
     without(shown(one.sentence), difference.absent.rows),
     without(shown(other.sentence), new Set(back.flatMap((target, i) => (target === null ? [i] : [])))),
@@ -124,7 +129,7 @@ export function Bench(props: Props) {
   const [one, other] = held?.drawn ?? [];
   const keep = (which: number, word: Word | null): void => {
     const sentence = one?.filled.slot.text ? null : (one?.sentence.id ?? null);
-    const at = which && one && other ? across(word, other.sentence, one.sentence) : word;
+    const at = which && one && other ? across(word, other, one) : word;
     onGo({ ...(one?.filled.slot.text ? view : withSlot(view, 0, { sentence })), word: at }, true);
   };
   const open = (which: number, head: number): void => {
@@ -139,7 +144,7 @@ export function Bench(props: Props) {
     const { sentence, data, filled: { head, kind }, live } = drawn;
     const partner = held?.drawn[1 - which];
     const stored = live ? [] : (data.predictions ?? []).filter((item) => item.sentence === sentence.id);
-    const word = which && one && other ? across(view.word, one.sentence, other.sentence) : view.word;
+    const word = which && one && other ? across(view.word, one, other) : view.word;
     return (
       <>
         {view.drawing === "all" ? (
@@ -150,7 +155,7 @@ export function Bench(props: Props) {
             view={{ ...drawn.view, drawing: view.drawing, special: view.special, word }}
             panels={panels}
             onKeep={(kept) => keep(which, kept)}
-            hand={hand && hand.which !== which && partner ? across(hand.word, partner.sentence, sentence) : null}
+            hand={hand && hand.which !== which && partner ? across(hand.word, partner, drawn) : null}
             onHand={(at) => setHand((before) => (at ? { which, word: at } : before?.which === which ? null : before))}
           />
         ) : (

@@ -1,7 +1,6 @@
 // Which words of two texts correspond: those of their longest common subsequence.
 
 import type { SampledSentence } from "./data";
-import { columnsOf } from "./data";
 
 /** For each word of a text, the same word of another one in their longest common subsequence; null if it has none. */
 export function common(one: string[], other: string[]): (number | null)[] {
@@ -40,9 +39,23 @@ export interface Links {
   columns: (number | null)[];
 }
 
-export function linksOf(one: SampledSentence, other: SampledSentence, link: typeof common): Links {
+export function linksOf(one: Tokens, other: Tokens, link: typeof common): Links {
   const rows = link(one.rows, other.rows);
-  return { rows, columns: one.columns === null && other.columns === null ? rows : link(columnsOf(one).words, columnsOf(other).words) };
+  return { rows, columns: one.columns === null && other.columns === null ? rows : link(one.columns ?? one.rows, other.columns ?? other.rows) };
+}
+
+/** The words of a sentence as a model reads them. */
+export interface Tokens {
+  rows: string[];
+  /** Null if the columns are the rows. */
+  columns: string[] | null;
+}
+
+const MASK = "[mask]"; // whatever word is masked, the model reads the same
+
+/** What a model reads of a sentence with masked words, or of a pair. */
+export function tokensOf(sentence: SampledSentence, masked: number[] = []): Tokens {
+  return { rows: sentence.rows.map((word, row) => (masked.includes(row) ? MASK : word)), columns: sentence.columns };
 }
 
 /** Links from the second sentence to the first one, of which there are `n`. */

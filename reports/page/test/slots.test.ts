@@ -8,7 +8,8 @@ import type { Bench, LiveModel } from "../src/data";
 import type { Panel } from "../src/drawing/panel";
 import { onOneScale, subtracted } from "../src/drawing/figure";
 import { requestOf } from "../src/filled";
-import { common, inverse, linked, linksOf } from "../src/linking";
+import { common, inverse, linked, linksOf, tokensOf } from "../src/linking";
+import type { Tokens } from "../src/linking";
 import { aligned } from "../src/scales";
 import { headIn, kindsOf, opened, sourceOf, split } from "../src/slots";
 import type { Source } from "../src/sources";
@@ -95,6 +96,11 @@ test("words of two texts correspond if they are the same in the longest common s
   assert.deepEqual(linked([..."ax"], [..."ay"]), [0, 1]);
   assert.deepEqual([common([], ["a"]), linked(["a"], [])], [[], [null]]);
   assert.deepEqual(inverse([0, null, 2], 4), [0, null, 2, null]);
+  const masked = [["he", "[is]", "x"], ["[was]", "he"]].map((words, i) => tokensOf(sentence("s", words), [1 - i]));
+  assert.deepEqual(linksOf(masked[0] as Tokens, masked[1] as Tokens, common).rows.filter((at) => at !== null).length, 1);
+  assert.deepEqual(linksOf(tokensOf(sentence("s", ["[is]"]), [0]), tokensOf(sentence("s", ["[was]"]), [0]), common).rows, [0]);
+  const pair = { ...sentence("p", ["ein", "Haus"]), columns: ["a", "house"] };
+  assert.deepEqual(linksOf(tokensOf(pair), tokensOf({ ...pair, columns: ["house"] }), common), { rows: [0, 1], columns: [null, 0] });
   // The longest one, by trying all subsequences.
   const longest = (one: string, other: string): number => {
     const all = (text: string): string[] => Array.from({ length: 2 ** text.length }, (_, bits) => [...text].filter((_, i) => (bits >> i) & 1).join(""));
@@ -117,7 +123,7 @@ test("B is subtracted from A where their words agree", () => {
   const [one, other] = [sentence("a", ["[CLS]", "he", "old", "runs"]), sentence("b", ["[CLS]", "he", "runs"])];
   const first = panel([[0, 0, 0, 1], [0.5, 0.25, 0.15, 0.1], [1, 0, 0, 0], [0.5, 0.2, 0.2, 0.1]]);
   const second = panel([[1, 0, 0], [0.25, 0.25, 0.5], [0.5, 0.4, 0.1]], { title: "1-2 · weight" });
-  const links = linksOf(one, other, common);
+  const links = linksOf(tokensOf(one), tokensOf(other), common);
   assert.deepEqual(links.rows, [0, 1, null, 2]);
   close(aligned(second.map, links.rows, links.columns).values, [1, 0, 0, 0, 0.25, 0.25, 0, 0.5, 0, 0, 0, 0, 0.5, 0.4, 0, 0.1]);
   const found = subtracted({ panel: first, sentence: one }, { panel: second, sentence: other }, links, false);
