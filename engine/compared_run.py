@@ -66,7 +66,8 @@ Compared = Run | str | Path | ComparedRun
 def load_compared_run(folder: Path) -> ComparedRun:
     """Load what is compared of a finished run."""
     states = states_in(folder)
-    return replace(ComparedRun.of(restored(states)), inputs=frozenset(states.inputs), folder=folder)
+    run = replace(restored(states), folder=folder)
+    return replace(ComparedRun.of(run), inputs=frozenset(states.inputs))
 
 
 def differ_in(first: Mapping[str, Any], second: Mapping[str, Any], name: str) -> bool:

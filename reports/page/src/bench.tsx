@@ -63,8 +63,11 @@ function ready(filled: Filled, { view, direction }: Props): Drawn | null {
 async function drawingsOf(drawn: (Drawn | null)[], view: View): Promise<Drawings> {
   const panelsIn = async (each: Drawn | null, i: number): Promise<Panel[]> => {
     if (!each) return [];
+    const { off } = each.filled.slot;
+    const without = off.length > 3 ? `, without ${off.length} heads` : off.length ? `, without ${off.map((head) => headName(head, each.data)).join(", ")}` : "";
     // The ensemble is about the question, so that it is drawn once.
-    return panelsOf(i ? { ...each, view: { ...each.view, ensemble: false } } : each, drawn.length > 1 ? `${NAMES[i]}: ` : "");
+    const panels = await panelsOf(i ? { ...each, view: { ...each.view, ensemble: false } } : each, drawn.length > 1 ? `${NAMES[i]}: ` : "");
+    return panels.map((panel) => ({ ...panel, title: panel.title + without }));
   };
   const groups = await Promise.all(drawn.map(panelsIn));
   const scaled = onOneScale(groups.flat());

@@ -4,6 +4,7 @@ import { followContents } from "./contents";
 import type { Bench } from "./data";
 import "./explorer.css";
 import { linkHeads } from "./heads";
+import { UNANSWERED } from "./live";
 import { mount } from "./mount";
 import { enhanceTables } from "./tables";
 import { makeTabs } from "./tabs";
@@ -22,7 +23,10 @@ function explore(): void {
   if (file) {
     void fetch(file)
       .then((response) => response.json())
-      .then((bench: Bench) => mount(element, bench, { hash: true }));
+      .then((bench: Bench) => mount(element, bench, { hash: true }))
+      .catch(() => {
+        element.textContent = UNANSWERED;
+      });
   }
   if (!data) return;
   explored = JSON.parse(data) as Bench;

@@ -14,7 +14,7 @@ export interface DrawRequest {
   off: string[];
 }
 
-const UNANSWERED = "The server does not answer. Start “attentionology serve” again, and open the address that it prints.";
+export const UNANSWERED = "The server does not answer. Start “attentionology serve” again, and open the address that it prints.";
 
 /** What a server draws. It rejects with a sentence that says what to do. */
 export async function draw(request: DrawRequest, signal: AbortSignal): Promise<LiveSentence[]> {

@@ -178,6 +178,7 @@ def test_a_head_is_switched_off_in_one_slot(open_page: Open, live_page: Path, sm
         "sentence": name,
     }
     assert "&b-off=3-1&" in page.url
+    assert_texts(page.locator(".drawing .title"), ["A: 3-1 · weight", "B: 3-1 · weight, without 3-1"])
     page.get_by_role("button", name="3-1 off").nth(1).click()
     page.wait_for_function("!location.hash.includes('off=')")
 
