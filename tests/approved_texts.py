@@ -226,8 +226,20 @@ def explorer_text(page: str) -> str:
     found = re.search(r'id="explorer-data">(.*?)</script>', page, re.DOTALL)
     if not found:
         return ""
-    runs = json.loads(found[1])["runs"]
-    return "".join(f"{line}\n" for line in lines_of(runs[0] if len(runs) == 1 else {"runs": runs}))
+    first, *others = json.loads(found[1])["runs"]
+    if not others:
+        return "".join(f"{line}\n" for line in lines_of(first))
+    # Each run is shown as on its own page.
+    beside = [
+        {
+            "label": run["label"],
+            "measures": len(run["measures"]),
+            "note": run["sample"]["note"],
+            "sentences": [sentence["id"] for sentence in run["sample"]["sentences"]],
+        }
+        for run in (first, *others)
+    ]
+    return "".join(f"{line}\n" for line in lines_of(beside))
 
 
 def lines_of(value: Any, name: str = "") -> Iterator[str]:
