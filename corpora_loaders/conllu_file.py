@@ -6,7 +6,7 @@ Reading goes on after a mistake, so that all mistakes of a file can be reported 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,8 +62,12 @@ def placed_sentences(
     left_out: list[CorpusError] | None = None,
     *,
     columns: Columns = CONLLU_COLUMNS,
+    located: Iterable[tuple[int, int, str]] | None = None,
 ) -> Iterator[tuple[Sentence, Place]]:
     """Yield the sentences of a file from a place on, each with the place after it; see `read_conllu`.
+
+    A text that is in no file is given as ``located``, its lines as `located_lines` yields them; errors then call it by
+    the name that stands in place of the path.
 
     With a list as ``left_out``, sentences with mistakes are left out, and the first mistake of each is added to it. A
     file whose sentences all have mistakes is an error nevertheless.
@@ -78,7 +82,9 @@ def placed_sentences(
     # keep none of the sentences. `sys.intern` would keep every string for good in Python 3.12.
     cells: dict[str, str] = {}
     try:
-        for block in _blocks(path, start, columns.number):
+        if located is None:
+            located = located_lines(path, offset=start.offset, lines=start.line)
+        for block in _blocks(path, start, columns.number, located):
             comments = [text for _, text in block.lines if text.startswith("#")]
             for match in filter(None, map(_DOCUMENT.match, comments)):
                 documents += 1
@@ -113,11 +119,11 @@ def placed_sentences(
         raise together(faults, at_most=_LISTED)
 
 
-def _blocks(path: Path, start: Place, n_columns: int) -> Iterator[Block]:
+def _blocks(path: Path, start: Place, n_columns: int, located: Iterable[tuple[int, int, str]]) -> Iterator[Block]:
     """Yield the blocks of a file from a place on."""
     lines: list[tuple[int, str]] = []
     number, offset, blank_before = start.line, start.offset, None
-    for number, offset, text in located_lines(path, offset=start.offset, lines=start.line):
+    for number, offset, text in located:
         if "\r" in text and _RETURN.search(text):  # of a file with such line ends, all would be one line
             raise CorpusError(ENDS, file=path, line=number)
         if text.strip() or text.count("\t") == n_columns - 1:  # a row of empty columns is not a blank line

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from itertools import count
@@ -133,7 +134,8 @@ class RunFolder:
 
     def _finish(self, partial: Path) -> None:
         """Rename the collected results to the target."""
-        if obstacle := self._why_not_replaceable():  # another program has created the target meanwhile
+        obstacle = self._why_not_replaceable()  # another program may have created the target meanwhile
+        if obstacle := obstacle or _kept_names(self.target, partial):
             beside = (self.target.with_name(f"{self.target.name}-{number}") for number in count(2))
             kept = next(path for path in beside if not path.exists())
             partial.rename(kept)
@@ -154,6 +156,17 @@ class RunFolder:
         flush(self.target.parent)
 
 
+def _kept_names(old: Path, new: Path) -> str | None:
+    """Take over the names of heads from the folder that is replaced, or say why they are not those of this run."""
+    if not (old / NAMES_FILE).is_file() or (new / NAMES_FILE).exists():
+        return None
+    digests = [((read_record(folder) or {}).get("model") or {}).get("weights_sha256") for folder in (old, new)]
+    if digests[0] is None or digests[0] != digests[1]:
+        return f"holds {NAMES_FILE}, the names of heads of another model; nothing was deleted. Move it"
+    shutil.copy2(old / NAMES_FILE, new / NAMES_FILE)
+    return None
+
+
 def _tidy(folder: Path) -> None:
     """Remove the unfinished folders of runs that were killed, and restore targets that were about to be replaced."""
     for path, name in abandoned_paths(folder, REPLACED):
@@ -165,6 +178,9 @@ def _tidy(folder: Path) -> None:
 
 EVERY_RUN = ("report.html", "summary.json", RUN_RECORD)
 """The files that every run writes."""
+
+NAMES_FILE = "heads.json"
+"""The file with the names that people give to heads. It stays if a run of the same model replaces the folder."""
 
 _OF_OLD_RUNS = re.compile(
     r"report\.html|summary\.json|run\.json|classifier\.safetensors|tables/[^/]+\.csv|figures/[^/]+\.(svg|png)"
@@ -205,6 +221,6 @@ def strange_file(folder: Path, record: dict[str, Any]) -> str | None:
             continue
         name = path.relative_to(folder).as_posix()
         is_expected = name in named if isinstance(named, list) else _OF_OLD_RUNS.fullmatch(name)
-        if not is_expected and path.name not in _OF_FILE_MANAGERS:
+        if not is_expected and name != NAMES_FILE and path.name not in _OF_FILE_MANAGERS:
             return name
     return None

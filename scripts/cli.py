@@ -61,6 +61,9 @@ $ attentionology grid explain --vary encoder=lstm,cnn seed=0,1,2 --over seed --a
 To explore what all heads do on your own sentences:
 $ attentionology explore "The cat sat on the mat." "It was tired."
 
+To type sentences and see at once what the heads do, beside the results of a run:
+$ attentionology serve runs/mine
+
 To check a model that you have not used before:
 $ attentionology doctor --model MODEL
 
@@ -279,6 +282,7 @@ COMMANDS = {
     "grid": Command("grid:GridCommand", ("vary", "over", "arguments", "out", "commands", "json"), resumes=True),
     "show": Command("show:Show", ("head", "map", "model", "corpus", "sentence", "out")),
     "explore": Command("explore:Explore", ("model", "map", "text", "out", "overwrite")),
+    "serve": Command("serve:Serve", ("model", "port", "host", "device")),
     "doctor": Command("doctor:Doctor", ("model", "corpus", "sentences", "map", "device", "json")),
     "treebanks": Command("treebanks:Treebanks", ("check", "json")),
 }

@@ -59,7 +59,7 @@ def _pieces(tensors: dict[str, Tensor], facts: dict[str, Any]) -> list[bytes | m
         tensor = tensors[key].detach().contiguous()
         start, end = end, end + tensor.nbytes
         header[key] = {"dtype": _NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [start, end]}
-        pieces.append(memoryview(tensor.cpu().flatten().view(torch.uint8).numpy()))
+        pieces.append(tensor.cpu().flatten().view(torch.uint8).numpy().data)
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)  # so that numbers are aligned in memory
     return [len(text).to_bytes(8, "little") + text, *pieces]

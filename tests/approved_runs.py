@@ -108,7 +108,7 @@ def save_corpora(folder: Path) -> None:
     rows = [line.split("\t") for line in "\n\n".join(sample[:12]).split("\n")]
     graph = ["\t".join([*row[:8], f"{row[6]}:{row[7]}", row[9]] if row[0].isdigit() else row) for row in rows]
     (folder / "graph.conllu").write_text("\n".join(graph) + "\n\n", encoding="utf-8")
-    (folder / "questions.tsv").write_text(GAP + "".join(map(question, range(24))), encoding="utf-8")
+    (folder / "questions.tsv").write_text(GAP + "".join(map(question, range(100))), encoding="utf-8")
     (folder / "documents.conll").write_text("".join(map(document, range(26))), encoding="utf-8")
     for path in (SAMPLE_PAIRS, SAMPLE_GOLD):
         shutil.copy(path, folder)
@@ -179,7 +179,10 @@ COMMANDS: dict[str, tuple[object, ...]] = {
         *("--analyses", "dependency", "surface", "clusters", "norms", "--ff-sentences", 20, *COUNTED),
     ),
     "segments": ("analyze", "--model", "random", "--text", "text.txt", "--segments", 6, *COUNTED, "--seed", 1),
-    "causal": ("analyze", "--model", "causal", "--corpus", "causal.conllu", *COUNTED, "--min-count", 3, "--both"),
+    "causal": (
+        *("analyze", "--model", "causal", "--corpus", "causal.conllu", *COUNTED, "--min-count", 3, "--both"),
+        *("--map", "weight", "norm"),
+    ),
     "one": ("analyze", "--model", "single", "--corpus", "one.conllu", *COUNTED, "--min-count", 1),
     "enhanced": (
         *("analyze", "--model", "bert-base-uncased", "--corpus", "graph.conllu", "--trees", "enhanced", *COUNTED),

@@ -29,16 +29,21 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.ticker import FixedLocator
+from rich.console import Console, Group
 
 from attentionology.engine.shown_heads import Shown
+from attentionology.reports.table import ShownTable
 from attentionology.scripts.cli import main
 from tests.golden import RECORDS, SEAL, VOLATILE
 from tests.maps import inflated
 from tests.marks import mark_of, marks_of
-from tests.outlines import artists, numbers, words
+from tests.outlines import numbers, words
 
 WIDTH = "130"
 """The columns of the terminal."""
+
+NARROW = 90
+"""The columns in which the tables are shown once more, without their intervals."""
 
 FEW, PART = 24, 6
 """Of a list or table with more than so many values or rows, a part is shown, beside the sum of all."""
@@ -73,8 +78,14 @@ def shown_by(command: list[str], folder: Path) -> dict[str, str]:
         command: the words of the command, without ``--out``.
         folder: an empty folder for the results, named in the command as ``OUT``.
     """
-    said = io.StringIO()
+    said, narrow = io.StringIO(), io.StringIO()
     figures: dict[str, str] = {}
+    terminal = ShownTable.terminal
+
+    def in_both_widths(table: ShownTable, width: int) -> Group:
+        narrow.write(f"== {table.name}, below {table.wide} columns\n")
+        Console(file=narrow, width=min(NARROW, table.wide - 1), highlight=False).print(terminal(table, table.wide - 1))
+        return terminal(table, width)
 
     def save(figure: Figure, path: Path | io.BytesIO, **options: Any) -> None:
         if not isinstance(path, Path):
@@ -88,12 +99,14 @@ def shown_by(command: list[str], folder: Path) -> dict[str, str]:
     with (
         contextlib.redirect_stdout(said),
         mock.patch.object(Figure, "savefig", save),
+        mock.patch.object(ShownTable, "terminal", in_both_widths),
         mock.patch.dict(os.environ, {"COLUMNS": WIDTH}),
     ):
         assert main([*command, "--out", str(folder)]) == 0, command
     page = (folder / "report.html").read_text(encoding="utf-8")
     texts = {
         "terminal": said.getvalue(),
+        "narrow": "".join(f"{line.rstrip()}\n" for line in narrow.getvalue().splitlines()),
         "page": page_text(page),
         "explorer": explorer_text(page),
         "tables": "\n".join(_heading(path) + table_text(path) for path in sorted((folder / "tables").glob("*.csv"))),
@@ -134,11 +147,13 @@ class _Text(HTMLParser):
         self.hidden = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = " ".join(f"{name}={value}" for name, value in attrs if name in _SAID)
+        if tag == "svg" and not self.hidden:
+            self.parts.append(f"<svg {said}>")  # which says what it shows
         if tag in _HIDDEN:
             self.hidden += 1
         if self.hidden:
             return
-        said = " ".join(f"{name}={value}" for name, value in attrs if name in _SAID)
         if tag in _NEW_LINE:
             self.parts.append(f"\n{tag}" + (f" [{said}]" if said else "") + ": ")
         elif tag in ("td", "th"):
@@ -211,7 +226,20 @@ def explorer_text(page: str) -> str:
     found = re.search(r'id="explorer-data">(.*?)</script>', page, re.DOTALL)
     if not found:
         return ""
-    return "".join(f"{line}\n" for line in lines_of(json.loads(found[1])))
+    first, *others = json.loads(found[1])["runs"]
+    if not others:
+        return "".join(f"{line}\n" for line in lines_of(first))
+    # Each run is shown as on its own page.
+    beside = [
+        {
+            "label": run["label"],
+            "measures": len(run["measures"]),
+            "note": run["sample"]["note"],
+            "sentences": [sentence["id"] for sentence in run["sample"]["sentences"]],
+        }
+        for run in (first, *others)
+    ]
+    return "".join(f"{line}\n" for line in lines_of(beside))
 
 
 def lines_of(value: Any, name: str = "") -> Iterator[str]:
@@ -294,7 +322,7 @@ def figure_text(figure: Figure) -> str:
     """The size, the words, the marks, the links and the data of a figure."""
     lines = [f"size {figure.get_figwidth():.4g} × {figure.get_figheight():.4g}"]
     lines += [" ".join(mark).strip() for mark in sorted(set(marks_of(figure)))]
-    for artist in artists(figure):
+    for artist in _as_drawn(figure):
         if isinstance(artist, Axes):
             lines.append("panel " + " ".join(map(_limits, (artist.get_xlim(), artist.get_ylim()))))
         text = words(artist).replace("\n", "⏎")
@@ -306,6 +334,13 @@ def figure_text(figure: Figure) -> str:
             labels = [label for label in artist.get_ticklabels() if label.get_text()]
             lines += [" ".join(["label", label.get_text().replace("\n", "⏎"), *_look(label)]) for label in labels]
     return "\n".join(_repeated(lines)) + "\n"
+
+
+def _as_drawn(artist: Artist) -> Iterator[Artist]:
+    """Yield an artist and all those in it, those that are drawn over others later."""
+    yield artist
+    for child in [] if isinstance(artist, Axis) else sorted(artist.get_children(), key=Artist.get_zorder):
+        yield from _as_drawn(child)
 
 
 def _look(artist: Artist) -> list[str]:

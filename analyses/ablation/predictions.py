@@ -181,7 +181,7 @@ class PredictionMaker:
             for name, logits in zip(names, self._without(switch, fill), strict=True):
                 for of_input, logits_of_input in zip(read, logits, strict=True):
                     for places, ids in of_input.words:
-                        prediction = _prediction(logits_of_input[places], ids, alone.encoder.tokenizer)
+                        prediction = word_prediction(logits_of_input[places], ids, alone.encoder.tokenizer)
                         predictions[name].append(prediction)
         for name, of_words in predictions.items():
             log_p, likeliest = zip(*of_words, strict=True) if of_words else ((), ())
@@ -218,12 +218,21 @@ class PredictionMaker:
             yield from switch.run(layer, [[head] for head in group], fill)
 
 
-def _prediction(logits: Tensor, ids: list[int], tokenizer: Any) -> tuple[float | None, tuple[tuple[str, float], ...]]:
-    """Return log p of a word, None if nothing predicts it, and the likeliest first pieces with probabilities."""
+def word_prediction(
+    logits: Tensor, ids: Sequence[int], tokenizer: Any, most: int = _N_LIKELIEST
+) -> tuple[float | None, tuple[tuple[str, float], ...]]:
+    """Return log p of a word, None if nothing predicts it, and the likeliest first pieces with probabilities.
+
+    Args:
+        logits: those of the positions that predict the pieces of the word, shape (pieces, vocabulary).
+        ids: the pieces.
+        tokenizer: gives the pieces their names.
+        most: how many of the likeliest are named.
+    """
     if not ids:
         return None, ()
     log_p = torch.log_softmax(logits.double(), dim=-1)  # (pieces of the word, vocabulary)
-    probabilities, likeliest = log_p[0].exp().topk(_N_LIKELIEST)  # of the first piece
+    probabilities, likeliest = log_p[0].exp().topk(most)  # of the first piece
     # A piece that is only white space is named by its token.
     texts = [tokenizer.decode([id_]).strip() or str(tokenizer.convert_ids_to_tokens(id_)) for id_ in likeliest.tolist()]
     named = zip(texts, (round(p, _DIGITS) for p in probabilities.tolist()), strict=True)

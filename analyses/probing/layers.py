@@ -68,7 +68,7 @@ def _bounds(column: str) -> Callable[[Row], str]:
 
 def _layer(row: Row) -> str:
     """Return the layer of a row, or what predicts without states."""
-    name = str(row["source"]) if pd.isna(row["layer"]) else f"{row['layer']:.0f}"
+    name: str = str(row["source"]) if pd.isna(row["layer"]) else f"{row['layer']:.0f}"
     return f"{name} ←" if row["chosen"] else name
 
 
@@ -171,6 +171,9 @@ TRAINING = Schema(
         TableColumn("run fold epoch", "number from 1", "the training run, the fold and the epoch"),
         TableColumn("loss dev_loss", "number", "the mean loss of a training and of a dev sentence"),
         TableColumn("rate", "number", "the learning rate"),
+        TableColumn(
+            "dev_score", "share", "the first score of the probe on dev sentences, if it decides which epoch is kept"
+        ),
     ),
 )
 

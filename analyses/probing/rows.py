@@ -250,8 +250,10 @@ class Tested:
             for tried, words in zip(counted.facts.tried, right.T, strict=True)
         ]
         self.groups = by_method(self.attempts)
-        counted_states = counted.metric(STATES, StateCounts).compute() if STATES in counted.metrics else (None, None)
-        self.states, self.edges = counted_states
+        self.states: Float[ndarray, "sentences tried 2"] | None = None
+        self.edges: Bool[ndarray, "edges tried"] | None = None
+        if STATES in counted.metrics:
+            self.states, self.edges = counted.metric(STATES, StateCounts).compute()
 
     @cached_property
     def weights(self) -> Float[ndarray, "replicates sentences"]:

@@ -153,7 +153,7 @@ def _bands(
     scored: StateScores, keys: Sequence[tuple[str, str, int]]
 ) -> dict[tuple[str, str, int], tuple[float, float]]:
     """Return the band of each score of the model that holds for all of its layers together."""
-    found = {}
+    found: dict[tuple[str, str, int], tuple[float, float]] = {}
     for probe, score in dict.fromkeys((probe, score) for probe, score, _ in keys):
         of_score = [key for key in keys if key[:2] == (probe, score)]
         means = [scored.mean_of(scored.columns(probe, layer, MODEL, GOLD, score)) for *_, layer in of_score]

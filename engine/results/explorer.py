@@ -96,10 +96,10 @@ def explorer_of(
 
 def cells_to_fill(n_layers: int, n_heads: int, n_kinds: int) -> int:
     """Return the number of cells of one head's map of one kind that fill the page, all inputs together."""
-    return round(_most_bytes(n_layers, n_heads) / _BYTES_PER_CELL / (n_layers * n_heads * n_kinds))
+    return round(most_bytes(n_layers, n_heads) / _BYTES_PER_CELL / (n_layers * n_heads * n_kinds))
 
 
-def _most_bytes(n_layers: int, n_heads: int) -> int:
+def most_bytes(n_layers: int, n_heads: int) -> int:
     """Return the number of bytes that the maps and guesses of all sampled inputs may take in the page."""
     # A model of the usual size, such as BERT-base, has 144 heads. The page of a larger model may be larger.
     return 5_000_000 if n_layers * n_heads <= 144 else 12_000_000
@@ -165,9 +165,10 @@ def _sample(samples: Mapping[str, InputSample], n_layers: int, n_heads: int, *, 
     used_bytes = 0
     sentences: list[SampledSentence] = []
     for maps_by_kind in inputs:
-        sentence = _sentence(maps_by_kind, n_heads)
+        named = {kind: (metric.guesses, sampled) for kind, (metric, sampled) in maps_by_kind.items()}
+        sentence = sampled_sentence(named, n_heads)
         size = sum(map(len, [*(encoded.data for encoded in sentence.maps.values()), *sentence.guesses.values()]))
-        if sentences and used_bytes + size > _most_bytes(n_layers, n_heads):
+        if sentences and used_bytes + size > most_bytes(n_layers, n_heads):
             continue  # a shorter input may still fit
         used_bytes += size
         sentences.append(sentence)
@@ -219,18 +220,24 @@ def _inputs_with_all_maps(samples: Mapping[str, InputSample]) -> Iterator[_ByKin
     yield from (by_kind for by_kind in inputs.values() if len(by_kind) == len(samples))
 
 
-def _sentence(by_kind: _ByKind, n_heads: int) -> SampledSentence:
-    """Return an input for the page, given its maps of each kind and the number of heads of the model."""
+def sampled_sentence(by_kind: Mapping[str, tuple[Sequence[str], SampledInput]], n_heads: int) -> SampledSentence:
+    """Return an input for the page.
+
+    Args:
+        by_kind: for each kind of map, the names of the guesses and the input with its maps.
+        n_heads: the number of heads of each layer of the model.
+    """
     _, of_first_kind = next(iter(by_kind.values()))
     annotation = of_first_kind.annotation  # that of all kinds
     annotated = {field.name: getattr(annotation, field.name) for field in fields(annotation)}
     annotated["file"] = Path(annotation.file or "").name
     maps, guesses = {}, {}
-    for kind, (metric, sampled) in by_kind.items():
+    for kind, (names, sampled) in by_kind.items():
+        n_layers, n_stored, *_ = sampled.shape
         # Maps that all heads of a layer share are stored as those of its first head.
-        heads_stored = tuple(range(0, metric.n_layers * n_heads, n_heads)) if metric.n_heads < n_heads else None
+        heads_stored = tuple(range(0, n_layers * n_heads, n_heads)) if n_stored < n_heads else None
         maps[kind] = EncodedMap(deflated(sampled.maps), sampled.scales, heads_stored)
-        for index, name in enumerate(metric.guesses):
+        for index, name in enumerate(names):
             guesses[f"{kind}/{name}"] = deflated(sampled.guesses(index))
     writing = [Writing.of(annotation.rows, annotation.special)]
     if annotation.columns is not None:

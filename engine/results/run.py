@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 from ...analyses.contract import OptionSet, Titles
 from ...analyses.counting.metric import StateError
 from ...analyses.shared.input_sample import InputSample
-from ...reports.explorer.data import Explorer, script_json
+from ...reports.explorer.data import Bench, Explorer, script_json
+from ...reports.explorer.names import read_names
 from ...reports.explorer.view import ExplorerView
 from ...reports.page import Section, write_report
-from ...reports.run_folder import EVERY_RUN, RunFolder
+from ...reports.run_folder import EVERY_RUN, NAMES_FILE, RunFolder
 from ...reports.tables import write_csv
 from ...storage.characters import in_html
 from ...storage.nearest import did_you_mean
@@ -62,6 +63,7 @@ class Run:
         stored: returns what `save` stores of the counts; None for a run that keeps none.
         trained: writes the model that the run has trained to a folder; None for a run that holds none.
         template: the file in ``reports/templates`` that the page is made of.
+        compared: returns the explorers of the runs that the page compares; None for a run of its own.
 
     Example:
         >>> import attentionology
@@ -92,6 +94,7 @@ class Run:
     stored: Callable[[], RunStates] | None = field(default=None, repr=False)
     trained: Callable[[Path], None] | None = field(default=None, repr=False)
     template: str = field(default="report.html.j2", repr=False)
+    compared: Callable[[], tuple[Explorer, ...]] | None = field(default=None, repr=False)
 
     @overload
     def __getitem__(self, key: Literal["dependency"] | tuple[Literal["dependency"], str]) -> DependencyResults: ...
@@ -188,9 +191,17 @@ class Run:
         """The explorer of the report, to be shown by a notebook: measures of all heads, their cards, and sentences."""
         return ExplorerView(self.explorer())
 
+    @property
+    def explorer_if_any(self) -> Callable[[], Explorer] | None:
+        """What makes the data of the explorer; None if a run has no heads to explore, as a survey and a comparison."""
+        return self.explorer if "layers" in self.record.get("model", {}) else None
+
     def explorer(self) -> Explorer:
-        """The data of the explorer."""
-        return explorer_of(self.parts, self.titles, self.record, self.options, self.samples, self.contrasts)
+        """The data of the explorer, with the names of heads that the folder of the run keeps."""
+        explorer = explorer_of(self.parts, self.titles, self.record, self.options, self.samples, self.contrasts)
+        if self.folder is None:
+            return explorer
+        return replace(explorer, names=read_names(self.folder, (explorer.layers, explorer.heads)))
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Self:
         """Write what the command would write into its ``--out``: the page, tables, figures, record and counts.
@@ -240,6 +251,8 @@ def save_run(run: AnyRun, out: Path, *, overwrite: bool = False, reads: Iterable
         # The counts do not give a trained model again, and the folder that has it may be the one which is replaced.
         if run.trained is None and run.folder is not None and path_identity(run.folder) == path_identity(out):
             _copy_models(run.folder, target.path)
+        if run.folder is not None and (run.folder / NAMES_FILE).is_file():
+            shutil.copy2(run.folder / NAMES_FILE, target.path / NAMES_FILE)
         run = write_run(target.path, run)
     return replace(run, folder=out)
 
@@ -270,8 +283,8 @@ def write_run(folder: Path, run: AnyRun) -> AnyRun:
         run = replace(run, record={**run.record, "warnings": [*run.record["warnings"], unstored]})
     for name, table in run.described.items():
         write_csv(table, folder / "tables" / f"{name}.csv")
-    # A comparison, a survey and a classifier without layers have no heads to explore.
-    explorer = run.explorer() if "layers" in run.record.get("model", {}) else None
-    encoded = script_json(explorer) if explorer and (explorer.measures or explorer.sample) else None
+    explorers = run.compared() if run.compared else (run.explorer_if_any(),) if run.explorer_if_any else ()
+    shown = tuple(explorer for explorer in explorers if explorer.measures or explorer.sample)
+    encoded = script_json(Bench(shown)) if shown else None
     write_report(folder, run=dict(run.record), sections=list(run.sections), template=run.template, explorer=encoded)
     return run

@@ -112,7 +112,7 @@ def check_options(maker: Any, kind: MapKind, **allowed: Any) -> None:
 def map_batches(makers: Sequence[MapMaker], batch: SharedBatch) -> list[MapBatch]:
     """Return what several makers make of one forward pass. The attention of the pass is released on the way."""
     results = make_maps(makers, batch.forward, batch.encoder, batch.pieces)
-    return [_map_batch(maker, *result, batch) for maker, result in zip(makers, results, strict=True)]
+    return [map_batch_of(maker, *result, batch) for maker, result in zip(makers, results, strict=True)]
 
 
 @torch.inference_mode()
@@ -197,8 +197,8 @@ class _Stack:
         return maps, lengths
 
 
-def _map_batch(maker: MapMaker, maps: Maps, lengths: Sequence[int], batch: SharedBatch) -> MapBatch:
-    """Return maps with everything that an analysis needs to read them."""
+def map_batch_of(maker: MapMaker, maps: Maps, lengths: Sequence[int], batch: SharedBatch) -> MapBatch:
+    """Return maps that a maker has made of a batch, with everything that an analysis needs to read them."""
     encoder, pieces = batch.encoder, batch.pieces
     if maker.level == "word":
         special = [aligned.special for aligned in pieces]

@@ -7,14 +7,14 @@ trust: what goes into the module must be the weighted sums of values that are re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..errors import ModelError
 from ..layers.architectures import ARCHITECTURES
@@ -62,6 +62,43 @@ class Positions:
         return vectors[torch.arange(len(vectors), device=vectors.device)[:, None], self._at]
 
 
+def output_projections(model: Any) -> tuple[list[nn.Module], list[nn.Module]]:
+    """Return the layers of a model, and of each the module that reads what its heads give, side by side.
+
+    Raises:
+        ModelError: the architecture has no row of names, or the row does not fit.
+    """
+    family = str(model.config.model_type)
+    modules = layer_modules(model) if family in ARCHITECTURES else []
+    if not modules:
+        raise ModelError(f"{family!r}: where its heads can be switched off is not known; {_STILL_WORKS}")
+    path = ARCHITECTURES[family].output
+    return modules, [find_module(module, path, f"{family!r}") for module in modules]
+
+
+@contextmanager
+def switched_off(model: Any, heads: Collection[Head], n_heads: int) -> Iterator[None]:
+    """Let one forward pass within the context be without some heads: each gives zeros at every position."""
+    calls = count()  # of output projections, because layers may share their modules
+    of_layers: dict[int, list[int]] = {}
+    for layer, head in heads:
+        of_layers.setdefault(layer, []).append(head)
+
+    def silence(_module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        outputs: Tensor = args[0]
+        off = of_layers.get(next(calls))
+        if not off:
+            return args
+        by_head = outputs.clone().view(*outputs.shape[:-1], n_heads, -1)
+        by_head[..., off, :] = 0
+        return (by_head.view_as(outputs), *args[1:])
+
+    with ExitStack() as stack:
+        for projection in output_projections(model)[1] if heads else ():
+            stack.callback(projection.register_forward_pre_hook(silence).remove)
+        yield
+
+
 class HeadSwitch:
     """Runs a model on one padded batch, from any layer on, with what some heads give replaced."""
 
@@ -78,12 +115,7 @@ class HeadSwitch:
         self._ids, self.mask = encoder.pad(pieces)
         self._segments = encoder.segment_ids(pieces)
         self._at = None if at is None else at.to(self._ids.device)
-        self._modules = layer_modules(self._model)
-        family = str(self._model.config.model_type)
-        if not self._modules:
-            raise ModelError(f"{family!r}: where its heads can be switched off is not known; {_STILL_WORKS}")
-        path = ARCHITECTURES[family].output
-        self._projections = [find_module(module, path, f"{family!r}") for module in self._modules]
+        self._modules, self._projections = output_projections(self._model)
         self._layers, projections = Recorder(self._modules), Recorder(self._projections)
         with torch.inference_mode(), self._layers, projections:
             self.plain = self._run_model(lambda _, outputs: outputs)  # without any change

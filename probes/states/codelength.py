@@ -153,8 +153,11 @@ def codelength(
 
 
 def in_order(probe: StateProbe) -> StateRecipe:
-    """Return the recipe of a probe without shuffling, because the sentences are in the order of the code."""
-    return replace(probe.recipe or probe.usual, shuffle=False)
+    """Return the recipe of a probe without shuffling, because the sentences are in the order of the code.
+
+    A code is as short as the loss is small, so that the loss decides which epoch is kept.
+    """
+    return replace(probe.recipe or probe.usual, shuffle=False, judge="loss")
 
 
 def shuffled_order(sentences: int, seed: int) -> list[int]:

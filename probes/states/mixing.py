@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from numpy import ndarray
@@ -52,11 +53,11 @@ class LayerMix(nn.Module):
     @property
     def softmax(self) -> Float[ndarray, " layers"]:
         """The weight of each layer; they sum to 1."""
-        return self.s.detach().double().softmax(0).numpy()
+        return np.asarray(self.s.detach().double().softmax(0))
 
     @property
     def norm_weighted(self) -> Float[ndarray, " layers"]:
         """The share of each layer in softmax(s)_l · mean‖h_l‖; they sum to 1 unless all states are 0."""
-        weighted = self.softmax * self.norms.double().numpy()
+        weighted = self.softmax * np.asarray(self.norms.double())
         total = float(weighted.sum())
-        return weighted / total if total else weighted
+        return np.asarray(weighted / total if total else weighted)

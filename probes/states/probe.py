@@ -21,7 +21,7 @@ from ..probe import save_probe
 from ..training import Report, TrainingError
 from .examples import Gold, Reading, Standardized, StateExamples, StateModule
 from .mixing import LayerMix
-from .training import StateRecipe, train
+from .training import DevResult, StateRecipe, train
 from .tree_scores import Fraction, StateScore
 
 MIX_PREFIX = "mix."
@@ -263,8 +263,8 @@ class StateProbe(ABC):
         if mixed is not None:
             mixed.norms.copy_(torch.from_numpy(training.norms()))
         learned = module if mixed is None else nn.ModuleDict({"probe": module, "mix": mixed})
-        learner = _Learner(self, module, learned, training, stopping)
         recipe = self.recipe or self.usual
+        learner = _Learner(self, module, learned, training, stopping, scores=recipe.judge == "score")
         history = train(learner, recipe, seed=self.random_state, report=report, checkpoint=checkpoint)
         # These are set at last, so that a training that fails leaves the probe as it was.
         self.module_, self.mix_, self.history_, self.dim_ = module, mixed, history, dim
@@ -357,6 +357,7 @@ class _Learner:
     module: nn.Module  # all that is trained
     training: Reading
     stopping: Reading
+    scores: bool  # whether the score of dev sentences is wanted
 
     def __len__(self) -> int:
         return len(self.training)
@@ -366,7 +367,18 @@ class _Learner:
         examples = self.training.together(sentences)
         return self.probe.losses(self.predicting(examples), examples)
 
-    def dev_losses(self) -> Iterator[tuple[float, int]]:
-        """Yield the sum of the losses of some dev sentences, and their number."""
+    def dev_results(self) -> Iterator[DevResult]:
+        """Yield the sums of the losses and, if they are wanted, of the scores of some dev sentences."""
+        probe = self.probe
         for examples in self.stopping.in_order():
-            yield float(self.probe.losses(self.predicting(examples), examples)), len(examples.sentences)
+            together = self.predicting(examples)
+            loss = DevResult(float(probe.losses(together, examples)), len(examples.sentences))
+            if not self.scores:
+                yield loss
+                continue
+            each = zip(together, examples.gold, examples.sentences, strict=True)
+            found = [
+                probe.outcome(probe.cut(predicted, len(sentence)), known, sentence)[probe.metrics[0].name]
+                for predicted, known, sentence in each
+            ]
+            yield loss._replace(score=sum(one.found for one in found), of=sum(one.of for one in found))

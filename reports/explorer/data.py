@@ -245,6 +245,15 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class HeadName:
+    """What somebody calls a head."""
+
+    head: str  # the head, such as `3-9`
+    name: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Explorer:
     """Everything that the explorer shows."""
 
@@ -261,6 +270,8 @@ class Explorer:
     predictions: tuple[Predicted, ...] = ()  # for some of the sampled inputs
     sample: Sample | None = None  # the sampled inputs; None if there are none
     undrawn: str = ""  # why there are none, where a reader expects some
+    label: str = ""  # what tells the run from others on the same page
+    names: tuple[HeadName, ...] = ()  # the names of heads that are kept with the run
 
 
 def deflated(content: bytes) -> str:
@@ -269,11 +280,54 @@ def deflated(content: bytes) -> str:
     return base64.b64encode(compressor.compress(content) + compressor.flush()).decode("ascii")
 
 
-def script_json(explorer: Explorer) -> str:
+@dataclass(frozen=True)
+class LiveModel:
+    """A model that a server has loaded, which draws sentences that are typed."""
+
+    name: str
+    layers: int
+    heads: int
+    causal: bool
+    kinds: tuple[str, ...]  # the kinds of maps that it can draw
+    predicts: bool  # whether it has a language-model head
+    run: int | None = None  # the position, among the runs of the page, of the one that was made with it
+
+
+@dataclass(frozen=True)
+class Live:
+    """What a server can do that a file cannot."""
+
+    models: tuple[LiveModel, ...]
+    most_pieces: int  # the number of pieces of the longest text that every model draws
+
+
+@dataclass(frozen=True)
+class DrawnSentence:
+    """What a server answers for a sentence: its maps, and what the model predicts for masked words."""
+
+    sentence: SampledSentence
+    predictions: Predicted | None  # None if the model predicts nothing of it
+    masked: tuple[int, ...] = ()  # the rows of the words that the model did not see
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that a page shows: a run, or several that are compared."""
+
+    runs: tuple[Explorer, ...]
+    live: Live | None = None  # what a server draws with models that it has loaded; a page that is a file has none
+
+
+def plain_json(data: object) -> str:
+    """Return dataclasses as JSON, in ASCII."""
+    return json.dumps(data, default=vars, separators=(",", ":"), allow_nan=False)
+
+
+def script_json(bench: Bench) -> str:
     r"""Return the data as JSON for a script element."""
     # All characters beyond ASCII are escaped, and so are those that have a meaning in HTML. The text of a corpus can
     # therefore neither end the element nor begin a comment.
-    text = json.dumps(explorer, default=vars, separators=(",", ":"), allow_nan=False)
+    text = plain_json(bench)
     for character, escaped in _ESCAPED.items():
         text = text.replace(character, escaped)
     return text

@@ -13,7 +13,7 @@ from ...storage.durable import write_durably
 from ...storage.paths import check_file
 from ...storage.writing import amount
 from ..page import bundled
-from .data import Explorer, script_json
+from .data import Bench, Explorer, script_json
 
 _CELLS = itertools.count(1)
 
@@ -88,7 +88,7 @@ def mounted(explorer: Explorer, *, name: str = "", address: str = "", follow: bo
     of this address, or if it is to ``follow``, with that in the address of the page, which then names what is seen.
     Until the script has run, the page shows the HTML ``instead``.
     """
-    data = script_json(explorer)
+    data = script_json(Bench((explorer,)))
     if not name:
         # No two cells of a notebook have the same, even if they show the same. A notebook that is executed again from
         # its beginning has the same ids again.

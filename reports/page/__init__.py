@@ -279,6 +279,11 @@ def save_figures(folder: Path, drawn: Mapping[str, Figure], suffix: str = "") ->
     return svgs
 
 
+def served_page(title: str) -> str:
+    """Return the page of a server, which has its script, its styles and its data in files of their own."""
+    return template_environment().get_template("served.html.j2").render(title=in_document(title))
+
+
 def bundled(name: str) -> str:
     """Return a file of the page."""
     # The script has nothing that ends a `script` element. It defines `attentionology.mount(element, data, {hash})`, and

@@ -62,7 +62,7 @@ def samples(run: Path) -> dict[str, bytes]:
 def data_of(run: Path) -> Any:
     """The data that the page of a run holds."""
     page = (run / "report.html").read_text(encoding="utf-8")
-    return json.loads(page.split('id="explorer-data">', 1)[1].split("</script>", 1)[0])
+    return json.loads(page.split('id="explorer-data">', 1)[1].split("</script>", 1)[0])["runs"][0]
 
 
 def quantized(sentence: SampledSentence, kind: str, explorer: Explorer) -> np.ndarray:

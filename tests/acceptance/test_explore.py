@@ -23,7 +23,7 @@ def test_the_page_holds_the_maps_of_a_plain_forward_pass(demo_encoder, tmp_path,
     assert "all-MiniLM-L6-v2 on 3 sentences, 18 measures of 72 heads" in " ".join(capsys.readouterr().out.split())
     mounted = re.search(r'getElementById\("explorer"\), (\{.*\}), \{"hash"', out.read_text(encoding="utf-8"))
     assert mounted is not None
-    data = json.loads(mounted[1])
+    [data] = json.loads(mounted[1])["runs"]
     stored = data["sample"]["sentences"]
     assert data["sample"]["kinds"] == ["weight", "norm"]
     assert data["findings"] == []

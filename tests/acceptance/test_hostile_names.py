@@ -186,7 +186,7 @@ def test_pages_show_the_names(ran):
     pages = {path: Page(text) for path, text in files(ran, "report.html")}
     page = pages[ran["run0"].out / "report.html"]
     shown = " ".join(page.words)
-    measures = json.loads(page.data)["measures"]
+    measures = json.loads(page.data)["runs"][0]["measures"]
     for name in NAMES:
         assert in_document(name) in page.words, name
         assert f"dependency/{name}/dep->head/accuracy/weight" in [measure["id"] for measure in measures]

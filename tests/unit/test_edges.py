@@ -11,7 +11,7 @@ import pytest
 from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.counting.resampling import poisson_weights
 from attentionology.analyses.probing.edges import Arcs, Edges
-from attentionology.analyses.probing.rows import STATES, Attempt, StateCounts, Tested
+from attentionology.analyses.probing.rows import STATES, Attempt, StateCounts, Tested, TestedSentence
 from attentionology.analyses.probing.state_options import StateProbeOptions
 from attentionology.analyses.probing.trainings.state_training import _Trainer
 from attentionology.analyses.shared.options import CountOptions
@@ -78,7 +78,7 @@ def naive_groups(sentence: Sentence, edge: tuple[int, int]) -> set[tuple[str, st
 
 def test_groups_and_scores_of_edges_are_those_of_loops():
     sentences = made(60)
-    arcs = Arcs.of_trees(sentences)
+    arcs = Arcs.of_trees([TestedSentence(each.id, each.heads, each.relations) for each in sentences])
     every = [(index, edge) for index, sentence in enumerate(sentences) for edge in naive_edges(sentence)]
     assert arcs.sentence.tolist() == [index for index, _ in every]
     names = {(by, name) for by, name, _ in arcs.groups}

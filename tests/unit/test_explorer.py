@@ -17,7 +17,7 @@ from attentionology.analyses import SurfaceOptions
 from attentionology.corpora_loaders import Corpus
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.results.explorer import MOST_FINDINGS
-from attentionology.reports.explorer.data import Explorer, Sample, SampledSentence, script_json
+from attentionology.reports.explorer.data import Bench, Explorer, Sample, SampledSentence, script_json
 from tests import documents, tiny
 from tests.shown_tables import with_unit
 
@@ -165,7 +165,9 @@ def test_no_word_breaks_out_of_the_page(run, explorer):
     page = (run.folder / "report.html").read_text(encoding="utf-8")
     [text] = re.findall(r'<script type="application/json" id="explorer-data">(.*?)</script>', page, re.DOTALL)
     assert not set(text) & set("<>&\u2028")
-    data = json.loads(text)
+    page_data = json.loads(text)
+    assert page_data["live"] is None
+    [data] = page_data["runs"]
     assert data["model"] == explorer.model
     [sentence] = [each for each in data["sample"]["sentences"] if each["id"] == "</script>"]
     assert sentence["rows"][1 : len(HOSTILE) + 1] == list(HOSTILE)
@@ -177,6 +179,6 @@ def test_no_word_breaks_out_of_the_page(run, explorer):
 def test_numbers_that_are_not_finite_are_refused():
     sentence = SampledSentence("s1", None, "", None, ("w",), (False,))
     explorer = Explorer("m", "c", "sentences", 1, 1, sample=Sample((), "", (sentence,)))
-    assert json.loads(script_json(explorer))["sample"]["sentences"][0]["columns"] is None
+    assert json.loads(script_json(Bench((explorer,))))["runs"][0]["sample"]["sentences"][0]["columns"] is None
     with pytest.raises(ValueError, match="JSON"):
-        script_json(replace(explorer, sample=replace(explorer.sample, note=float("nan"))))  # type: ignore[type-var]
+        script_json(Bench((replace(explorer, sample=replace(explorer.sample, note=float("nan"))),)))  # type: ignore[type-var]

@@ -180,7 +180,7 @@ def test_the_page_says_what_was_read_and_left_out(tmp_path, unit, limited, token
     }
     changed["seconds"] = {"read": 1.25, "count": 2.0}
     card = {"head": "1-2", "summary": "It sees.", "facts": [{"label": "share", "text": "9 %"}]}
-    explorer = json.dumps({"findings": [{"text": "One sees."}], "cards": [card]})
+    explorer = json.dumps({"runs": [{"findings": [{"text": "One sees."}], "cards": [card]}]})
     write_report(tmp_path, run=changed, sections=[], explorer=explorer if skipped else None)
     body = (tmp_path / "report.html").read_text().partition("<body")[2].partition("The whole run record")[0]
     text = " ".join(html.unescape(re.sub("<[^>]*>", " ", body)).split()).replace(" ,", ",")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, deque
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from attentionology.probes import (
     tree_distances,
 )
 from attentionology.probes.states.annotation import cartesian_tree, kept_words
+from attentionology.probes.states.codelength import in_order
 from attentionology.probes.states.examples import Reading
 from attentionology.probes.states.tree_scores import (
     Fraction,
@@ -386,6 +388,25 @@ def test_the_best_epoch_is_kept_and_the_rate_falls():
     with torch.no_grad():
         loss = sum(float(probe.losses(module_of(probe)(each), each)) for each in reading.in_order()) / len(dev)
     assert loss == pytest.approx(losses[best])
+
+
+def test_arcs_keep_the_epoch_that_finds_most_heads_of_dev_sentences():
+    states, dev = noise(), noise(SENTENCES[:6], seed=3)
+    recipe = replace(ArcProbe.usual, epochs=40, batch=5, learning_rate=0.05, patience=4)
+    probe = ArcProbe(recipe=recipe).fit(states, dev)
+    scores = [row["dev_score"] for row in probe.history_]
+    best = int(np.argmax(scores))  # the first one
+    assert len(scores) == best + 1 + 4 < 40
+    assert best != int(np.argmin([row["dev_loss"] for row in probe.history_]))
+    of = [probe.outcome(scores, probe.gold(batch.sentences[0]), batch.sentences[0])["uas"]
+          for batch, scores in zip(dev, probe.predict(dev), strict=True)]  # fmt: skip
+    assert scores[best] == pytest.approx(sum(one.found for one in of) / sum(one.of for one in of))
+    by_loss = ArcProbe(recipe=replace(recipe, judge="loss")).fit(states, dev)
+    assert all("dev_score" not in row for row in by_loss.history_)
+    assert min(row["dev_loss"] for row in by_loss.history_) == by_loss.history_[-5]["dev_loss"]
+    assert in_order(probe).judge == "loss"  # a code is as short as the loss is small
+    with pytest.raises(ValueError, match='must be "loss" or "score"'):
+        StateRecipe(judge="uas")  # type: ignore[arg-type]
 
 
 def test_the_rate_is_that_of_the_scheduler_of_torch():

@@ -188,12 +188,13 @@ def test_bands_hold_for_all_layers_together():
     by_layer = [[means(scored, key, weights) for weights in replicates] for key in keys]
     values = [means(scored, key, ones) for key in keys]
     paired = [[two - one for one, two in zip(by_layer[n], by_layer[1], strict=True)] for n in (0, 2)]
-    rows = [row for row in contrast_rows(scored, {"distance": 2}) if row[2].startswith("layer ")]
-    assert [row[2] for row in rows] == ["layer 0", "layer 3"]
-    for number, row in enumerate(rows):
+    contrasts = list(contrast_rows(scored, {"distance": 2}))
+    of_layers = [contrast for contrast in contrasts if contrast[2].startswith("layer ")]
+    assert [contrast[2] for contrast in of_layers] == ["layer 0", "layer 3"]
+    for number, contrast in enumerate(of_layers):
         band = naive_band([values[1] - values[0], values[1] - values[2]], paired, number)
-        assert row[6:8] == pytest.approx(band)
-    others = [row[6:8] for row in contrast_rows(scored, {"distance": 2}) if not row[2].startswith("layer ")]
+        assert contrast[6:8] == pytest.approx(band)
+    others = [contrast[6:8] for contrast in contrasts if contrast not in of_layers]
     assert len(others) > 2
     assert np.isnan(np.array(others)).all()
 

@@ -42,8 +42,9 @@ def test_arcs_are_the_edges_of_both_trees():
     gold, predicted, of_gold, of_predicted, _ = figure.axes
     arcs = [
         {
-            (round(min(line.get_xdata()), 6), round(max(line.get_xdata()), 6)): (line.get_linestyle(), line.get_color())
+            (round(float(x.min()), 6), round(float(x.max()), 6)): (line.get_linestyle(), line.get_color())
             for line in axes.lines
+            for x in [np.asarray(line.get_xdata(), dtype=float)]
         }
         for axes in (gold, predicted)
     ]
@@ -51,7 +52,9 @@ def test_arcs_are_the_edges_of_both_trees():
     assert [{*each} for each in arcs] == [{(0, 1), (1, 2)}, {(0, 2), (1, 2)}]
     assert arcs[0][1, 2] == arcs[1][1, 2]
     assert [arcs[0][0, 1][0], arcs[1][0, 2][0], arcs[0][1, 2][0]] == ["--", "--", "-"]
-    assert max(gold.lines[0].get_ydata()) == pytest.approx(0.5)  # as high as it is wide to one side
+    assert np.asarray(gold.lines[0].get_ydata(), dtype=float).max() == pytest.approx(
+        0.5
+    )  # as high as it is wide to one side
     tree = [[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [3, 2, 1, 0]]
     for axes, distances in ((of_gold, tree), (of_predicted, PREDICTED)):
         [cells] = axes.collections
@@ -67,7 +70,7 @@ def test_words_of_other_trees_have_no_distance_and_long_sentences_no_figure():
     example = found(heads=[0, 3, 0, 3])
     assert example is not None
     gold = tree_figure(example, title="t").axes[2].collections[0].get_array()
-    assert np.ma.getmaskarray(gold).reshape(4, 4).tolist() == [
+    assert np.ma.getmaskarray(np.ma.asarray(gold)).reshape(4, 4).tolist() == [
         [False, True, True, True], *[[True, False, False, False]] * 3
     ]  # fmt: skip
     assert found(words=["w"] * 30) is not None

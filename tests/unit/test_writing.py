@@ -13,7 +13,7 @@ from attentionology.analyses.coreference.examples import _shortened_context
 from attentionology.corpora_loaders import Sentence
 from attentionology.engine.shown_heads import Shown
 from attentionology.reports.columns import TableColumn
-from attentionology.reports.explorer.data import Writing, script_json
+from attentionology.reports.explorer.data import Bench, Writing, script_json
 from attentionology.reports.heads import HeadView, draw
 from attentionology.reports.table import ShownTable
 from attentionology.scripts.cli import main
@@ -108,7 +108,7 @@ def test_an_older_matplotlib_is_warned_of(monkeypatch, tmp_path, recwarn):
         shown.save(tmp_path / "head.png", overwrite=True)
         assert any("right-to-left" in str(each.message) for each in recwarn) == (words is HEBREW)
         assert 'lang="en"' in shown._page()
-        sentence = json.loads(script_json(shown.explorer()))["sample"]["sentences"][0]
+        sentence = json.loads(script_json(Bench((shown.explorer(),))))["runs"][0]["sample"]["sentences"][0]
         assert sentence["writing"] == [{"direction": "rtl" if words is HEBREW else "ltr", "joined": []}]
 
 
@@ -120,5 +120,5 @@ def test_the_report_of_a_run_says_the_direction_of_its_sentences(words, write, t
     assert main(["analyze", *options, "--out", str(tmp_path / "out")]) == 0
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     (data,) = re.findall(r'id="explorer-data">(.*?)</script>', page, re.DOTALL)
-    (sentence,) = json.loads(data)["sample"]["sentences"]
+    (sentence,) = json.loads(data)["runs"][0]["sample"]["sentences"]
     assert sentence["writing"] == [{"direction": "rtl" if words is HEBREW else "ltr", "joined": []}]

@@ -84,6 +84,7 @@ class StateEpoch:
     loss: float
     dev_loss: float | None
     rate: float
+    dev_score: float | None = None
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,7 @@ def _example(
     places = [number for number, tested in enumerate(split.maps.tested) if tested == setting.example]
     if not shown or not places:
         return None
-    [sentence, of_sentence] = [of[places[0]] for of in (split.test.sentences, predicted)]
+    sentence, of_sentence = split.test.sentences[places[0]], predicted[places[0]]
     is_of_pairs = of_sentence.shape == (len(sentence), len(sentence))
     return of_sentence if is_of_pairs and probe.edges(of_sentence, sentence) is not None else None
 

@@ -1,7 +1,7 @@
 // Puts an explorer into an element. A page may have several.
 
 import { render } from "preact";
-import type { Explorer } from "./data";
+import type { Bench } from "./data";
 import { ExplorerApp } from "./explorer";
 
 export interface Options {
@@ -12,9 +12,9 @@ export interface Options {
 }
 
 /** Show an explorer in `element`, in place of what is there. Returns a function that removes it. */
-export function mount(element: HTMLElement, data: Explorer, options: Options = {}): () => void {
+export function mount(element: HTMLElement, bench: Bench, options: Options = {}): () => void {
   element.replaceChildren();
   element.classList.add("atl");
-  render(<ExplorerApp data={data} hash={options.hash ?? false} opening={options.address ?? ""} />, element);
+  render(<ExplorerApp bench={bench} hash={options.hash ?? false} opening={options.address ?? ""} />, element);
   return () => render(null, element);
 }

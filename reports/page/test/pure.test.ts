@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { address, bestHead, firstView, parameters, restore, withHead } from "../src/address";
+import { address, bestHead, firstView, parameters, restore, withHead, withSlot } from "../src/address";
+import type { View } from "../src/address";
 import { coloring } from "../src/color";
 import type { Explorer, Measure, SampledSentence } from "../src/data";
 import { levelsOf, spread, widestPart } from "../src/drawing/levels";
@@ -25,8 +26,9 @@ test("an address restores the view that it was made of", () => {
   assert.equal(bestHead(DATA, "errors"), 1);
   const view = {
     ...base,
-    ...{ heads: [3, 0], kinds: ["norm"], relation: "obl: <x>&#", show: "wrong:sibling" as const, search: "a=b&c #", sentence: "s1" },
-    ...{ word: { side: "column" as const, index: 2 }, drawing: "difference" as const, special: true, ensemble: true },
+    ...{ head: 3, relation: "obl: <x>&#", show: "wrong:sibling" as const, search: "a=b&c #" },
+    ...{ word: { side: "column" as const, index: 2 }, drawing: "arcs" as const, special: true, ensemble: true },
+    slots: [{ ...base.slots[0], kind: "norm", sentence: "s1" }, null] satisfies View["slots"],
     ...{ scale: "words" as const, sort: "disagreement" as const },
   };
   const values = parameters(address(view, DATA, base));
@@ -45,7 +47,7 @@ test("what an address names and the report lacks is said", () => {
 
 test("another head of a single relation is asked the same", () => {
   const view = { ...firstView(DATA), word: { side: "row" as const, index: 1 } };
-  assert.deepEqual(withHead(view, 2, DATA), { ...view, heads: [2], word: null });
+  assert.deepEqual(withHead(view, 2, DATA), { ...view, head: 2, word: null });
 });
 
 test("sentences are found by words, patterns, relations and parts of speech", () => {
@@ -185,7 +187,7 @@ test("the card of a head has the value, the interval, the number and the baselin
   const ofNorms = measure("norm to [CLS]", [0.9, 0.9, 0.9, 0.9], { kind: "norm" });
   const data: Explorer = { ...DATA, measures: [other, norm, ...shares, ofNorms], cards: [card] };
   const view = firstView(data);
-  const lines = (kinds: string[], head: number): string[] => strengths(data, card, head, { ...view, kinds }).map(({ label, text }) => `${label}: ${text}`);
+  const lines = (kinds: string[], head: number): string[] => strengths(data, card, head, withSlot(view, 0, { kind: kinds[0] ?? "" })).map(({ label, text }) => `${label}: ${text}`);
   assert.deepEqual(lines(["weight"], 3), ["obj: 20.0 % [0.0, 100.0]", "to [CLS]: 50.0 %", "to next: 30.0 %", "to itself: 10.0 %"]);
   const many = Array.from({ length: 6 }, (_, i) => measure(`${i}`, [0.01 * i, 0, 0, 0]));
   const first = { ...card, facts: [{ label: "", text: "", measure: "0" }] };
@@ -194,7 +196,7 @@ test("the card of a head has the value, the interval, the number and the baselin
   assert.deepEqual(lines(["norm"], 1), ["obj of norms: 60.0 %"]);
   const cosine = measure("cosine", [0.1, 0.2, 0.3, 0.4], { kind: "cosine", group: "Mixing" });
   const fact = { label: "cosine", text: "", measure: "cosine" };
-  const [line] = strengths({ ...data, measures: [cosine] }, { ...card, facts: [fact] }, 1, { ...view, kinds: ["weight"] });
+  const [line] = strengths({ ...data, measures: [cosine] }, { ...card, facts: [fact] }, 1, withSlot(view, 0, { kind: "weight" }));
   assert.equal(line?.text, "20.0 %"); // a kind without maps cannot be chosen, so it is always shown
   assert.equal(beside(other, 1), "n = 1,234 · baseline 45.0 · rank 1 of 4");
   assert.deepEqual(barOf(other, 1), { length: "70.0%", mark: "45.0%" });

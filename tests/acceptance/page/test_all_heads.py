@@ -89,12 +89,14 @@ def test_the_difference_is_that_of_the_values(open_page, small_page, small, chos
     for ramp, angle in ((".ramp.less", "270deg"), (".ramp:not(.less)", "90deg")):  # faint where both meet at 0
         image = page.locator(f".key {ramp}").evaluate("each => getComputedStyle(each).backgroundImage")
         assert image.startswith(f"linear-gradient({angle}, rgba(0, 0, 0, 0)")
-    names = [f"{layer}-{head} · {kind}" for kind, layer, head in maps]
+    names = [f"{slot}: {layer}-{head} · {kind}" for slot, (kind, layer, head) in zip("AB", maps, strict=True)]
     assert page.locator(".drawing .title").text_content() == " − ".join(names)
     most = 100 * np.abs(first - second).max()
     full = f"{most:.{int(most < 9.95)}f} %"
     kind = "shares among words" if shared else "weight"
-    assert " ".join(page.locator(".key .domain").text_content().split()) == f"{kind}: −{full} {full}"
+    assert (
+        " ".join(page.locator(".key .domain").text_content().split()) == f"{kind}: more in B −{full} +{full} more in A"
+    )
     row, column = np.unravel_index((first - second).argmin(), first.shape)
     box = page.locator(".grid").bounding_box()
     x, y = ((at + 0.5) / len(first) for at in (column, row))
@@ -169,7 +171,7 @@ def test_orders_are_named_and_two_maps_compared(open_page, tmp_path, small):
     values = [option.evaluate("each => each.value") for option in options.all()]
     assert values == ["documents", "length", "weight", "disagreement"]
     assert [option.is_disabled() for option in options.all()] == [False, False, False, True]
-    page.get_by_role("checkbox", name="norm").check(force=True)
+    page.get_by_label("Compare with").select_option(label="the map norm")
     page.get_by_label("Sort by").select_option("disagreement")
     page.locator(".drawn[aria-busy='false']").wait_for()
     differing = []

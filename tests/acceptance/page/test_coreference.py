@@ -11,7 +11,7 @@ import pytest
 import attentionology
 from attentionology import CountOptions
 from attentionology.analyses.coreference.decisions import choices
-from attentionology.reports.explorer.data import script_json
+from attentionology.reports.explorer.data import Bench, script_json
 from tests import documents, tiny
 from tests.acceptance.page.conftest import written
 
@@ -39,7 +39,7 @@ def run():
 
 def test_right_and_wrong_mentions_are_those_of_the_table(open_page, run, tmp_path):
     explorer = run.explorer()
-    data = json.loads(script_json(explorer))
+    [data] = json.loads(script_json(Bench((explorer,))))["runs"]
     assert any(  # a mention in another one, so that words of spans do not do
         inner["start"] >= outer["start"] and inner["end"] <= outer["end"] and inner["head"] != outer["head"]
         for sentence in data["sample"]["sentences"]

@@ -96,16 +96,19 @@ def test_target_and_source_words_are_drawn_with_the_gold_links(open_page, page_p
 
 
 def test_weights_norms_and_all_heads_are_drawn_side_by_side(open_page, page_path, pairs):
-    page = open_page(page_path, f"{ADDRESS}&view=matrix".replace("AWO-norm", "AWO-norm,AWO-weight,AWO-norm-all"))
-    page.locator(".drawing .title >> nth=2").wait_for()
-    titles = ["2-4 · AWO-norm", "2-4 · AWO-weight", "layer 2 · AWO-norm-all"]
-    assert page.locator(".drawing .title").all_text_contents() == titles
-    assert_count(page.locator(".links .gold"), 3 * len(pairs[PAIR].links))
+    page = open_page(page_path, f"{ADDRESS}&view=matrix&b-kind=AWO-norm-all")
+    page.locator(".drawing .title >> nth=1").wait_for()
+    assert page.locator(".drawing .title").all_text_contents() == ["A: 2-4 · AWO-norm", "B: layer 2 · AWO-norm-all"]
+    page.get_by_label("Map B").select_option("AWO-weight")
+    assert_texts(page.locator(".drawing .title"), ["A: 2-4 · AWO-norm", "B: 2-4 · AWO-weight"])
+    assert_count(page.locator(".links .gold"), 2 * len(pairs[PAIR].links))
     page.locator("[data-word='row-0']").first.hover()
-    readout = page.locator(".drawn .readout").text_content()
-    weight = readout.split("2-4 · AWO-weight: ")[1].split("layer 2")[0]
-    assert " %" in weight
-    assert " %" not in readout.split("2-4 · AWO-weight: ")[0]
+    assert_texts(
+        page.locator(".drawn .readout"), [re.compile("^A: 2-4 · AWO-norm: “"), re.compile("^B: 2-4 · AWO-weight: “")]
+    )
+    norm, readout = page.locator(".drawn .readout").all_text_contents()
+    assert " %" in readout
+    assert " %" not in norm
     gold = [link for link in pairs[PAIR].links if link.row == 0]
     names = ", ".join(
         f"“{(pairs[PAIR].columns or ())[link.column]}”" + " (possible)" * (not link.sure) for link in gold

@@ -6,8 +6,7 @@ import { Buttons } from "../buttons";
 import { captionOf } from "../caption";
 import type { Explorer, SampledSentence } from "../data";
 import { columnsOf, headName, rowsOf, runningText, storedHead } from "../data";
-import type { Go } from "../hooks";
-import { ignored, moved, usePromise, useWidth } from "../hooks";
+import { moved, usePromise, useWidth } from "../hooks";
 import type { HeadMap, Maps } from "../inflate";
 import { commonScale, sharedAmongWords } from "../scales";
 import { shownValue } from "./panel";
@@ -16,14 +15,15 @@ import { Thumbnail } from "./thumbnail";
 interface Props {
   data: Explorer;
   view: View;
-  go: Go;
+  kind: string;
+  head: number;
+  onOpen: (head: number) => void;
   maps: Maps;
   sentence: SampledSentence;
 }
 
 /** The maps of all heads on one scale, without special tokens unless they are shown. */
-async function mapsOf({ data, view, maps, sentence }: Props): Promise<(HeadMap | null)[]> {
-  const [kind = ""] = view.kinds;
+async function mapsOf({ data, view, kind, maps, sentence }: Props): Promise<(HeadMap | null)[]> {
   const special = columnsOf(sentence).special;
   const layered = data.sample?.layer_kinds?.includes(kind) ?? false;
   const found: (HeadMap | null)[] = [];
@@ -37,13 +37,11 @@ async function mapsOf({ data, view, maps, sentence }: Props): Promise<(HeadMap |
 }
 
 export function AllHeads(props: Props) {
-  const { data, view, go, sentence } = props;
-  const [kind = ""] = view.kinds;
+  const { data, view, kind, head: chosen, onOpen, sentence } = props;
   const found = usePromise(() => mapsOf(props), [sentence, kind, view.scale]);
   const columnWords = columnsOf(sentence);
   const rows = useMemo(() => sentence.rows.map((_, i) => i).filter((i) => view.special || !sentence.special[i]), [sentence, view.special]);
   const columns = useMemo(() => columnWords.words.map((_, i) => i).filter((i) => view.special || !columnWords.special[i]), [sentence, view.special]);
-  const [first = 0] = view.heads;
   const [grid, room] = useWidth<HTMLDivElement>();
   const scale = found?.find((map) => map !== null)?.scale ?? 1;
   const shares = view.scale === "words" || (data.sample?.share_kinds?.includes(kind) ?? kind === "weight");
@@ -69,10 +67,10 @@ export function AllHeads(props: Props) {
               <button
                 type="button"
                 key={head}
-                class={head === first ? "thumbnail current" : "thumbnail"}
-                tabIndex={head === first ? 0 : -1}
+                class={head === chosen ? "thumbnail current" : "thumbnail"}
+                tabIndex={head === chosen ? 0 : -1}
                 aria-label={`Open head ${headName(head, data)}`}
-                onClick={() => go({ ...view, heads: [head], drawing: "lines", sentence: sentence.id, word: null })}
+                onClick={() => onOpen(head)}
               >
                 <Thumbnail map={map} rows={rows} columns={columns} room={room} />
                 <span>{headName(head, data)}</span>
@@ -87,7 +85,7 @@ export function AllHeads(props: Props) {
         <span class="plain">Rows attend to columns, in the order of the words.</span>
       </p>
       <Buttons
-        again={() => <AllHeads {...props} go={ignored} />}
+        again={() => <AllHeads {...props} onOpen={() => undefined} />}
         name={`${sentence.id}-all-heads`}
         title={`All heads on ${sentence.id}`}
         caption={captionOf(data, [`sentence ${sentence.id}`, `map “${kind}”`, `${data.layers * data.heads} heads`, runningText(rowsOf(sentence))])}

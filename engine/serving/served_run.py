@@ -1,0 +1,119 @@
+"""A run that is served: what its page shows, the names of its heads, and the corpus that it has read."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from ...analyses.contract import OptionError
+from ...corpora_loaders import AttentionologyError, Corpus, Sentence
+from ...corpora_loaders.lines import file_sha256
+from ...reports.explorer.data import Explorer, HeadName
+from ...reports.explorer.names import checked_names, write_names
+from ..corpus import CorpusOptions, read_corpus
+from ..results.run import Run
+from ..stored_run import load_run
+from .errors import RequestError
+
+_PAGE_ONLY = "the page has the stored sentences alone"
+
+
+class ServedRun:
+    """A run that is served.
+
+    Args:
+        run: the run, or its folder.
+
+    Raises:
+        OptionError: the run is not one of heads, such as a comparison.
+        StateError: the folder has no states, or damaged ones.
+    """
+
+    def __init__(self, run: Run | str | Path) -> None:
+        self.run = run if isinstance(run, Run) else load_run(run)
+        model = self.run.record.get("model", {})
+        if "layers" not in model:
+            raise OptionError(f"{self.run.folder or self.run} has no heads that could be served")
+        self._explorer = self.run.explorer()
+        self._names = self._explorer.names
+        self._reading = threading.Lock()
+        self._corpus: Corpus | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of layers, and of heads of each layer."""
+        return self._explorer.layers, self._explorer.heads
+
+    @property
+    def explorer(self) -> Explorer:
+        """What the page shows, with the names that heads have now."""
+        return replace(self._explorer, names=self._names)
+
+    def name_heads(self, plain: Any) -> tuple[HeadName, ...]:
+        """Give heads names, which replace all earlier ones, and keep them in the folder of the run.
+
+        Raises:
+            HeadNameError: they are not names of heads of this model.
+            StorageError: the file cannot be written; the earlier names are kept.
+            RequestError: the run has no folder.
+        """
+        names = checked_names(plain, self.shape)
+        if self.run.folder is None:
+            raise RequestError("This run is not saved, so names of heads cannot be kept: run.save(folder)", 409)
+        write_names(self.run.folder, names)
+        self._names = names
+        return names
+
+    def corpus(self) -> Corpus:
+        """Read the corpus of the run, if its files are still those that the run has read.
+
+        Raises:
+            RequestError: a file is missing or has changed.
+        """
+        with self._reading:
+            if self._corpus is None:
+                self._corpus = self._read()
+            return self._corpus
+
+    def sentence(self, name: str) -> Sentence:
+        """Return the sentence of the corpus with this id.
+
+        Raises:
+            RequestError: there is none, or the corpus cannot be read.
+        """
+        for sentence in self.corpus():
+            if sentence.id == name:
+                return sentence
+        raise RequestError(f"The corpus of this run has no sentence with the id {name!r:.80}.", 404)
+
+    def _read(self) -> Corpus:
+        """Read the files that the record of the run names, as the run has read them."""
+        record = self.run.record
+        files: Sequence[Any] = record.get("corpus", {}).get("files", ())
+        if not files:
+            raise RequestError(f"This run has read no files, so {_PAGE_ONLY}.", 409)
+        for file in files:
+            path = Path(file["path"])
+            try:
+                is_same = file_sha256(path) == file["sha256"]
+            except OSError:
+                message = f"{path}, which this run has read, is not there any more; until it is, {_PAGE_ONLY}."
+                raise RequestError(message, 409) from None
+            if not is_same:
+                raise RequestError(f"{path} has changed since this run has read it, so {_PAGE_ONLY}.", 409)
+        recorded = {field.name: record["options"].get(field.name) for field in fields(CorpusOptions)}
+        options: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in recorded.items()
+            if value is not None
+        }
+        if options.get("segments") is not None:
+            raise RequestError(f"This run has read segments of a text, not sentences, so {_PAGE_ONLY}.", 409)
+        options["text" if "text" in options else "corpus"] = tuple(file["path"] for file in files)
+        try:
+            return read_corpus(CorpusOptions(**options))
+        except (AttentionologyError, OSError) as error:
+            raise RequestError(f"The corpus of this run cannot be read: {error}", 409) from error
