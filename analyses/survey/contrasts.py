@@ -112,11 +112,10 @@ class Differences(SurveyQuestion):
         """Return how many differences were tested, and how many of these are significant."""
         return differences_in_words(survey)
 
-    def find(self, counts: SurveyFacts, looked: SurveyContrasts, earlier: Mapping[str, Any]) -> ContrastTables:
+    def find(self, counts: SurveyFacts, looked: Any, earlier: Mapping[str, Any]) -> ContrastTables:
         """Return the differences within treebanks, and those of means over treebanks."""
-        return ContrastTables(
-            differences_of(looked.within, SURVEY_CONTRASTS), differences_of(looked.means, SURVEY_MEANS)
-        )
+        within, means = counts.contrasts, counts.means
+        return ContrastTables(differences_of(within, SURVEY_CONTRASTS), differences_of(means, SURVEY_MEANS))
 
     def frames(self, answer: ContrastTables, results: SurveyFacts) -> Mapping[str, pd.DataFrame]:
         """Return the tables as they are written."""
