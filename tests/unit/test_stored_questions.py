@@ -17,11 +17,11 @@ from tests.approved_runs import RUNS
 
 ANALYSES: dict[str, Any] = {"probe": Probing, "states": Probing, "alignment": Alignment}
 NOT_ASKED = {
-    "probe": {"published", "layers", "codelength"},
+    "probe": {"layers", "codelength"},
     "states": {"published", "head_weights"},
     "alignment": set[str](),
 }
-"""No stored model is that of the paper. One run probes no hidden states, and the other no maps alone."""
+"""One run probes no hidden states, and the other no maps alone, with a model that is not that of the paper."""
 
 
 @pytest.fixture(scope="module", params=ANALYSES)
