@@ -183,7 +183,9 @@ def report_run(
     states = states_in(source)
     if min_count is not None:
         states = _with_min_count(states, min_count)
-    return save_run(replace(restored(states), folder=source), target, overwrite=replaces, reads=reads)
+    run = replace(restored(states), folder=source)
+    with run.showing_names():
+        return save_run(run, target, overwrite=replaces, reads=reads)
 
 
 def _with_min_count(states: RunStates, min_count: int) -> RunStates:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pandas as pd
 from markupsafe import Markup
 
-from .format import interval, named_head, number, percent
+from .format import interval, number, percent, shown_head
 
 Row = Mapping[str, Any]
 Room = Literal["any", "wide", "page"]
@@ -127,7 +127,7 @@ class TableColumn:
 
 
 HEAD = TableColumn(
-    "layer head", "number from 1", "the attention head", "attention head", terminal="head", cell=named_head
+    "layer head", "number from 1", "the attention head", "attention head", terminal="head", cell=shown_head
 )
 
 

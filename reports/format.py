@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import pandas as pd
@@ -20,6 +22,26 @@ ARROWS = {
 def head_name(layer: int, head: int) -> str:
     """The name of a head, such as ``8-10``: layer and head, 1-based as in the papers."""
     return f"{layer}-{head}"
+
+
+_NAMES: ContextVar[Mapping[str, str] | None] = ContextVar("names of heads", default=None)
+
+
+@contextmanager
+def heads_named(names: Mapping[str, str]) -> Iterator[None]:
+    """Let tables and figures show what people call some heads, given by the names of the heads, while a block runs."""
+    token = _NAMES.set(names)
+    try:
+        yield
+    finally:
+        _NAMES.reset(token)
+
+
+def shown_head(row: Mapping[str, Any]) -> str:
+    """The head of a row as people read it: ``8-10``, or ``8-10 (objects)`` if it has a name."""
+    head = named_head(row)
+    name = (_NAMES.get() or {}).get(head)
+    return head if name is None else f"{head} ({name})"
 
 
 def percent(rate: float, *, sign: bool = False) -> str:
@@ -64,7 +86,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 def best_head(row: Mapping[str, Any]) -> str:
     """The name of the best head; a dash if no head is right even once."""
-    return head_name(row["layer"], row["head"]) if row["correct"] else "–"
+    return shown_head(row) if row["correct"] else "–"
 
 
 def number_equal(row: Mapping[str, Any]) -> str:

@@ -57,5 +57,6 @@ class Report:
             print_survey(survey, output.out or self.run_folder, as_json=output.json)
             return 0
         run = report_run(self.run_folder, output.out, overwrite=output.overwrite, min_count=self.min_count)
-        print_run(run, output.out or self.run_folder, tables_of(run), as_json=output.json)
+        with run.showing_names():
+            print_run(run, output.out or self.run_folder, tables_of(run), as_json=output.json)
         return 0

@@ -49,7 +49,7 @@ class Page:
         try:
             connection.putrequest(method, path, skip_host="Host" in headers, skip_accept_encoding=True)
             chunked = headers.get("Transfer-Encoding") == "chunked"
-            if body is not None and not chunked and "Content-Length" not in headers:
+            if body is not None and not chunked and "Content_Length" not in headers:
                 connection.putheader("Content-Length", str(len(body)))
             for name, value in headers.items():
                 if value:

@@ -22,7 +22,7 @@ from ...reports.drawing import COLUMN, finish, number_ticks, panel, styled
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact
 from ...reports.finding import Finding
-from ...reports.format import head_name, named_head, number, rows_of
+from ...reports.format import head_name, named_head, number, rows_of, shown_head
 from ...reports.shapes import heatmap
 from ...reports.table import ShownTable
 from ...reports.tables import records
@@ -374,7 +374,7 @@ def heads_table(results: AblationResults) -> ShownTable:
     effect, heads = results.effect, results.tables.heads
 
     columns = [
-        TableColumn("layer head", "number from 1", "", "head", cell=named_head),
+        TableColumn("layer head", "number from 1", "", "head", cell=shown_head),
         TableColumn(effect, "number", "", EFFECTS[effect], digits=DIGITS, beside=effect_bounds(effect)),
         *([TableColumn("cosine", "number", "", EFFECTS["cosine"], digits=DIGITS)] if effect != "cosine" else []),
         *([TableColumn("importance", "number", "", "importance", digits=4)] if "importance" in heads else []),

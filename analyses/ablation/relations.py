@@ -13,7 +13,7 @@ from ...corpora_loaders.describing import amount
 from ...reports.columns import Schema, TableColumn
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
-from ...reports.format import named_head, number, rare_in_parentheses, rows_of
+from ...reports.format import number, rare_in_parentheses, rows_of, shown_head
 from ...reports.table import ShownTable
 from ...reports.tables import records
 from ..comparison.differences import holm, is_significant
@@ -39,7 +39,7 @@ RELATIONS = Schema(
             "number from 1",
             "the head that finds the relation best",
             "best head",
-            cell=named_head,
+            cell=shown_head,
             help="The head with the highest accuracy for the relation, see the dependency table.",
         ),
         TableColumn(

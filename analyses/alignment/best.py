@@ -14,7 +14,7 @@ from ...reports.columns import Schema, TableColumn, bounds
 from ...reports.drawing import COLUMN, PAGE, REVERSED, TEXT, finish, panels, styled
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
-from ...reports.format import head_name, named_head, rows_of
+from ...reports.format import head_name, rows_of, shown_head
 from ...reports.shapes import heads_map, mark_head
 from ...reports.table import ShownTable
 from ...storage.writing import amount
@@ -38,7 +38,7 @@ BEST = Schema(
             "number from 1",
             "the best layer and head; head 0 stands for all heads together",
             "best",
-            cell=lambda row: named_head(row) if row["head"] else str(row["layer"]),
+            cell=lambda row: shown_head(row) if row["head"] else str(row["layer"]),
         ),
         TableColumn("error_rate low high", "share", "its alignment error rate", "error rate", beside=bounds()),
         TableColumn("heldout_error_rate", "share", "the error rate if it is chosen on the other half", "held-out"),

@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 
 from ...corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO
 from ...reports.columns import Row, Schema, TableColumn, bounds
-from ...reports.format import ARROWS, direction, head_name, named_head, percent, rows_of
+from ...reports.format import ARROWS, direction, head_name, percent, rows_of, shown_head
 from ...reports.format import interval as in_brackets
 from ...reports.table import ShownTable
 from ..counting.best_head import best_head, both_halves, drawn, interval, intervals, rate
@@ -87,7 +87,7 @@ CONTRASTS = Schema(
     (
         TableColumn("candidates", "text", "as in `coreference.csv`"),
         TableColumn(
-            "layer head", "number from 1", "the best head of the whole corpus", "attention head", cell=named_head
+            "layer head", "number from 1", "the best head of the whole corpus", "attention head", cell=shown_head
         ),
         TableColumn("direction", "text", "its direction", "direction", cell=direction),
         TableColumn("first", "text", "the first group", "first group", beside=_number_of("first"), beside_in="any"),
@@ -132,7 +132,7 @@ LARGEST_CONTRASTS = Schema(
         TableColumn("candidates first second", "text", "as above"),
         TableColumn("higher", "text", "the group in which these heads are better", "higher in"),
         TableColumn("rank", "number from 1", "the rank of the head on this side"),
-        TableColumn("layer head", "number from 1", "the attention head", "attention head", cell=named_head),
+        TableColumn("layer head", "number from 1", "the attention head", "attention head", cell=shown_head),
         TableColumn("direction", "text", "its direction", "direction", cell=direction),
         TableColumn("first_correct first_total", "count", "found and scored mentions of the first group"),
         TableColumn("first_accuracy", "share", "the accuracy in it", "first group"),

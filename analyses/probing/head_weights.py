@@ -20,7 +20,7 @@ from ...reports.drawing import AROUND_ZERO, TEXT, finish, number_ticks, panels, 
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Measure
 from ...reports.finding import Finding
-from ...reports.format import ARROWS, head_name, named_head, rows_of
+from ...reports.format import ARROWS, head_name, rows_of, shown_head
 from ...reports.format import direction as shown_direction
 from ...reports.shapes import heatmap
 from ...reports.table import ShownTable
@@ -40,7 +40,7 @@ WEIGHTS = Schema(
     "One row per probe that reads attention, direction, layer and head.",
     (
         TableColumn("probe", "text", "the probe"),
-        TableColumn("layer head", "number from 1", "the attention head", "head", cell=named_head),
+        TableColumn("layer head", "number from 1", "the attention head", "head", cell=shown_head),
         TableColumn(
             "direction", "text", "the direction to which the weight belongs", "direction", cell=shown_direction
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 from ...analyses.contract import OptionSet, Titles
 from ...analyses.counting.metric import StateError
 from ...analyses.shared.input_sample import InputSample
-from ...reports.explorer.data import Bench, Explorer, script_json
+from ...reports.explorer.data import Bench, Explorer, HeadName, script_json
 from ...reports.explorer.names import read_names
 from ...reports.explorer.view import ExplorerView
+from ...reports.format import heads_named
 from ...reports.page import Section, write_report
 from ...reports.run_folder import EVERY_RUN, NAMES_FILE, RunFolder
 from ...reports.tables import write_csv
@@ -199,9 +201,19 @@ class Run:
     def explorer(self) -> Explorer:
         """The data of the explorer, with the names of heads that the folder of the run keeps."""
         explorer = explorer_of(self.parts, self.titles, self.record, self.options, self.samples, self.contrasts)
-        if self.folder is None:
-            return explorer
-        return replace(explorer, names=read_names(self.folder, (explorer.layers, explorer.heads)))
+        return replace(explorer, names=self.head_names)
+
+    @property
+    def head_names(self) -> tuple[HeadName, ...]:
+        """The names that people have given to heads, which the folder of the run keeps."""
+        model = self.record.get("model", {})
+        if self.folder is None or "layers" not in model:
+            return ()
+        return read_names(self.folder, (int(model["layers"]), int(model["heads"])))
+
+    def showing_names(self) -> AbstractContextManager[None]:
+        """Let tables and figures show the names of heads within the context."""
+        return heads_named({each.head: each.name for each in self.head_names})
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Self:
         """Write what the command would write into its ``--out``: the page, tables, figures, record and counts.

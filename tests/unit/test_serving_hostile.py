@@ -152,7 +152,7 @@ def test_a_body_has_at_most_a_million_bytes(page, headers, nothing_written):
         assert "horten the text" in json.loads(answer)["error"] or "Shorten it" in json.loads(answer)["error"]
 
 
-@pytest.mark.parametrize("headers", [{}, {"Transfer-Encoding": "chunked"}, {"Content-Length": "10" * 50}])
+@pytest.mark.parametrize("headers", [{}, {"Transfer-Encoding": "chunked"}, {"Content_Length": "10" * 50}])
 def test_large_bodies_are_refused_before_all_of_them_is_there(page, headers, nothing_written):
     try:
         status = page.raw("POST", f"/{page.token}/draw", b"a" * 10_000_000, **headers)[0]
@@ -200,6 +200,12 @@ def test_what_takes_too_long_is_given_up(page, monkeypatch, nothing_written):
     assert "too long" in answer["error"]
     monkeypatch.undo()
     assert page.ask("draw", DRAW)[0] == 200
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(page, monkeypatch, nothing_written):
+    monkeypatch.setattr(guards, "TO_SEND", 0.05)
+    status, _, answer = page.raw("POST", f"/{page.token}/draw", b'{"text": "', Content_Length="999")
+    assert (status, "in time" in json.loads(answer)["error"]) == (408, True)
 
 
 def test_a_fault_of_the_program_is_told_without_words(page, monkeypatch, capfd):
