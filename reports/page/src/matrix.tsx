@@ -127,7 +127,7 @@ export function Matrix({ data, view, go, measure }: Props) {
   };
   const open = (index: number, compare: boolean): void => {
     if (!compare) {
-      go(withHead(view, index, data));
+      go(withHead(view, index));
       return;
     }
     const others = view.heads.filter((head) => head !== index);

@@ -131,25 +131,22 @@ def test_back_leads_to_the_view_that_the_page_opens_with(open_page, small_page):
     assert_texts(name, [first])
 
 
-def test_a_head_is_asked_what_it_is_best_at(open_page, small_page, small):
-    """Where the matrix shows no single relation, a click asks the best relation of the card."""
-    measures = {measure["id"]: measure for measure in small["measures"]}
-    whole = next(m for m in small["measures"] if not m["relation"] or m["relation"].startswith("all"))
-    page = open_page(small_page, f"#head=1-1&measure={whole['id']}")
-    for index, card in enumerate(small["cards"]):
-        asked = [measures[fact["measure"]] for fact in card["facts"] if fact["measure"] in measures]
-        best = next((each for each in asked if each["relation"] and each["direction"]), None)
-        if best is not None and index:
-            cell(page, card["head"]).click()
-            assert page.get_by_label("Relation").input_value() == best["relation"]
-            break
-    else:
-        raise AssertionError("no card of the made-up data names a relation")
-    single = next(m for m in small["measures"] if m["relation"] and not m["relation"].startswith("all"))
-    follow(page, f"#head=1-1&measure={single['id']}")
-    page.get_by_role("heading", name="Head 1-1", exact=True).wait_for()
-    cell(page, "2-2").click()
-    assert page.get_by_label("Relation").input_value() == single["relation"]
+def test_a_click_keeps_one_question(open_page, small_page, small):
+    """The matrix, the card and the sentences go on asking the same, whatever the other head is best at."""
+    whole = next(m for m in small["measures"] if m["relation"] == "all")
+    single = next(m for m in small["measures"] if m["relation"] not in (None, "all"))
+    page = open_page(small_page)
+    for measure in (whole, single):
+        follow(page, f"#head=1-1&measure={measure['id']}")
+        page.get_by_role("heading", name="Head 1-1", exact=True).wait_for()
+        for head in ("2-1", "4-5"):
+            cell(page, head).click()
+            page.get_by_role("heading", name=f"Head {head}", exact=True).wait_for()
+            shown = page.get_by_role("combobox", name="Color by").input_value()
+            assert shown == f"{measure['group']}: {measure['label']}"
+            assert page.get_by_label("Relation").input_value() == measure["relation"]
+            assert page.get_by_role("radio", name="dep→head").is_checked()
+            assert f"head {head}: " in page.locator(".sentences h3").text_content()
 
 
 def test_measures_are_searched_and_chosen(open_page, small_page, small):
