@@ -193,7 +193,20 @@ def explorer_text(page: str) -> str:
     found = re.search(r'id="explorer-data">(.*?)</script>', page, re.DOTALL)
     if not found:
         return ""
-    return "".join(f"{line}\n" for line in lines_of(json.loads(found[1])))
+    data = json.loads(found[1])
+    data["references"] = list(map(_reference_row, data["references"]))
+    return "".join(f"{line}\n" for line in lines_of(data))
+
+
+def _reference_row(reference: Mapping[str, Any]) -> dict[str, Any]:
+    """What measures are read beside, as a row."""
+    marks = {each["role"]: [each["value"], each["low"], each["high"]] for each in reference["marks"]}
+    texts = {
+        "labels": [each["label"] for each in reference["marks"]],
+        "notes": [each["note"] for each in reference["marks"]],
+    }
+    named = {name: reference[name] for name in ("id", "label", "beside")}
+    return {**named, **marks, **(reference["layers"] or {}), **texts}
 
 
 def lines_of(value: Any, name: str = "") -> Iterator[str]:
