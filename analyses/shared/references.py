@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...reports.explorer.data import Values
-from ...reports.explorer.references import Mark
+from ...reports.explorer.references import Mark, Values
 from ...reports.format import head_name
 from ..counting.best_head import STANDARD_ERRORS
 from ..counting.held_out import HeldOutRate, interval_around, standard_error

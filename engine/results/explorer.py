@@ -23,10 +23,10 @@ from ...reports.explorer.data import (
     Measure,
     Sample,
     SampledSentence,
-    Values,
     Writing,
     deflated,
 )
+from ...reports.explorer.references import Values
 from ...reports.finding import Finding
 from ...reports.format import head_name
 from .part import Part

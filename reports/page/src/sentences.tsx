@@ -12,17 +12,15 @@ import { arrow, count, percent } from "./format";
 import type { Go } from "./hooks";
 import { ignored, useName, usePromise } from "./hooks";
 import { canInflate, Maps } from "./inflate";
-import type { Example, Shown } from "./judging";
-import { directionsOf, examples, filtered, first, picksIn } from "./judging";
-import { ExampleList } from "./list";
-import type { Pick } from "./picks";
-import { PICK_NAMES } from "./picks";
+import type { Example } from "./judging";
+import { directionsOf, examples, filtered, first, reversed } from "./judging";
+import { Concordance } from "./concordance";
 import { Predictions } from "./predictions";
 import { search } from "./search";
-import type { Sort } from "./sorting";
-import { SORTS, SORT_NAMES, sorted } from "./sorting";
+import { sorted } from "./sorting";
 import type { Task } from "./tasks";
 import { relationsOf, tasks } from "./tasks";
+import { storedUses } from "./uses";
 
 interface Props {
   data: Explorer;
@@ -80,6 +78,7 @@ function ensembleRate(list: Example[]): string {
 export function Sentences({ data, sample, view, go }: Props) {
   const id = useName();
   const maps = useMemo(() => new Maps(), [data]);
+  const source = useMemo(() => storedUses(data, maps), [data, maps]);
   const relations = useMemo(() => relationsOf(sample.sentences), [sample]);
   const [head = 0] = view.heads;
   const [kind = ""] = view.kinds;
@@ -105,8 +104,6 @@ export function Sentences({ data, sample, view, go }: Props) {
   const shown = list ? filtered(list, view.show, searched ?? (() => true)) : [];
   const chosen: SampledSentence | null =
     sample.sentences.find((sentence) => sentence.id === view.sentence) ?? first(shown)?.sentence ?? null;
-  const wrong = view.show.startsWith("wrong");
-  const picks = useMemo(() => picksIn(list ?? []), [list]);
   const { right, judged } = sums(list ?? []);
   const judgedHere = useMemo(() => (chosen ? tasks(chosen, relation) : []), [chosen, relation]);
   const title = [chosen?.id, data.model, relation, direction && arrow(direction)].filter(Boolean).join(" · ");
@@ -198,61 +195,15 @@ export function Sentences({ data, sample, view, go }: Props) {
           )}
         </div>
         <div class="listing">
-          <div class="controls">
-          <OneOf
-            label="Show"
-            options={[
-              { value: "all", text: "all" },
-              { value: "right", text: "right" },
-              { value: "wrong", text: "wrong" },
-            ]}
-            value={wrong ? "wrong" : view.show}
-            onChange={(show) => go({ ...view, show, sentence: null, word: null })}
+          <Concordance
+            {...{ source, question, other, noun }}
+            sentences={sample.sentences}
+            kept={view}
+            onKeep={(change, replace) => go({ ...view, ...change, ...("sort" in change ? {} : { sentence: null, word: null }) }, replace)}
+            chosen={{ sentence: drawn?.sentence.id ?? null, word: view.sentence === null ? null : (view.word?.index ?? null) }}
+            onChoose={(use) => go({ ...view, sentence: use.sentence, word: { side: reversed(direction) ? "column" : "row", index: use.word } })}
+            name={`${headName(head, data)}-${relation ?? "any"}`}
           />
-          {wrong && picks.length > 0 && (
-            <div class="field">
-              <label for={`${id}-picked`}>Picked</label>
-              <select
-                id={`${id}-picked`}
-                value={view.show}
-                onChange={(event) => go({ ...view, show: event.currentTarget.value as Shown, sentence: null, word: null })}
-              >
-                <option value="wrong">any wrong word</option>
-                {picks.map(([pick, n]) => (
-                  <option key={pick} value={`wrong:${pick}`}>
-                    {PICK_NAMES[pick]} (n = {n.toLocaleString("en")})
-                  </option>
-                ))}
-              </select>
-            </div>
-          )}
-          <div class="field">
-            <label for={`${id}-search`}>Contains</label>
-            <input
-              id={`${id}-search`}
-              type="search"
-              value={view.search}
-              size={14}
-              placeholder="word, /regex/, relation:obj, tag:VERB"
-              aria-invalid={searched === null}
-              onInput={(event) => go({ ...view, search: event.currentTarget.value, sentence: null, word: null }, true)}
-            />
-          </div>
-          <div class="field">
-            <label for={`${id}-sort`}>Sort by</label>
-            <select id={`${id}-sort`} value={view.sort} onChange={(event) => go({ ...view, sort: event.currentTarget.value as Sort })}>
-              {SORTS.map((sort) => (
-                <option key={sort} value={sort} disabled={sort === "disagreement" && other === null}>
-                  {SORT_NAMES[sort]}
-                </option>
-              ))}
-            </select>
-          </div>
-          </div>
-          <p class="count" role="status">
-            {list ? `${count(shown.length, noun)}${view.show === "all" ? "" : pairs ? ` with a word that is aligned ${view.show === "right" ? "as" : "otherwise than"} the gold links say` : ` with a ${wrong ? "wrong" : view.show} guess${view.show.includes(":") ? `: ${PICK_NAMES[view.show.slice(6) as Pick]}` : ""}`}` : "Reading the sample …"}
-          </p>
-          {shown.length > 0 && <ExampleList examples={shown} show={view.show} chosen={chosen} onChoose={choose} />}
         </div>
       <p class="note">{sample.note}</p>
     </section>
