@@ -184,6 +184,8 @@ test("sentences are listed by what a head gets right or wrong in them, and by a 
     filtered([right, wrong], show, search(text) ?? (() => false)).map((example) => example.sentence.id);
   assert.deepEqual([listed("all"), listed("right"), listed("wrong"), listed("all", "gave")], [["c", "t"], ["c"], ["t"], ["c"]]);
   assert.deepEqual([listed("wrong:argument"), listed("wrong:sibling")], [[], ["t"]]);
+  // The relation and the part of speech are those of the word that is asked.
+  assert.deepEqual([listed("all", "relation:nsubj"), listed("all", "relation:advmod"), listed("all", "tag:PRON"), listed("all", "tag:ADV")], [["c"], [], ["c"], []]);
 });
 
 test("the first sentence has 8 to 14 words, and a right and a wrong guess if there is one", () => {

@@ -65,6 +65,8 @@ test("rows are kept by verdict, kind of mistake, part of speech, distance and wo
   // Song picks −2 and should pick −3; I +2; again −4.
   const near = ["picked before", "picked after", "picked 2-3", "picked 4-6", "picked 1", "picked 7-", "gold 2-3", "gold before"];
   assert.deepEqual(near.map((distance) => words({ distance })), ["song again", "I", "song I", "again", "", "", "song I", "song again"]);
+  const next = [use(6, { ...WRONG, picked_index: 7, distance: 1 })];
+  assert.deepEqual(["picked 1", "gold 1"].map((distance) => kept(next, { ...all, distance }).length), [1, 0]);
   const found = ["relation:obj", "tag:ADV", "such a song", "SONG AGAIN", "/^i have/", "again.$", "  "];
   assert.deepEqual(found.map((search) => words({ search })), ["song have", "again", "song I again have", "song I again have", "song I again have", "", "song I again have"]);
   const joined = new Map([["s", { ...SONG, writing: [{ direction: "ltr" as const, joined: [4, 5] }] }]]);
