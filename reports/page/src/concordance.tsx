@@ -112,7 +112,7 @@ function Row({ use, index, id, judged, selected, current, active, top, onClick, 
   const direction = RIGHT_TO_LEFT.test(use.form + use.left + use.right) ? "rtl" : "ltr";
   const classes = ["use", current && "current", active && "active"].filter(Boolean).join(" ");
   return (
-    <div role="row" id={id} aria-rowindex={index + 2} aria-selected={selected} class={classes} style={{ top }} onClick={onClick} title={use.sentence}>
+    <div role="row" id={id} aria-rowindex={index + 2} aria-selected={selected} class={classes} style={{ top: `${top}px` }} onClick={onClick} title={use.sentence}>
       <span role="gridcell" class="select">
         <input
           type="checkbox"
@@ -213,7 +213,7 @@ export function Concordance({ source, sentences, question, other, kept: keeps, o
   const wrong = filter.show.startsWith("wrong");
   const right = useMemo(() => shown.filter((use) => use.verdict === "right").length, [shown]);
   const decided = useMemo(() => shown.filter((use) => use.verdict !== null).length, [shown]);
-  const picked = shown.filter((use) => selected.has(keyOf(use)));
+  const picked = useMemo(() => (selected.size ? shown.filter((use) => selected.has(keyOf(use))) : []), [shown, selected]);
 
   const height = width > 0 && width < NARROW ? TWO_LINES : ONE_LINE;
   const [from, to] = inView(scroll.top, scroll.height, height, shown.length);
@@ -418,7 +418,7 @@ export function Concordance({ source, sentences, question, other, kept: keeps, o
               )}
             </div>
           </div>
-          <div role="rowgroup" class="rows" style={{ height: shown.length * height }}>
+          <div role="rowgroup" class="rows" style={{ height: `${shown.length * height}px` }}>
               {shown.slice(from, to).map((use, i) => (
                 <Row
                   key={keyOf(use)}
