@@ -201,7 +201,7 @@ def test_undefined_values_and_categories(open_page, small_page, small):
 def test_rows_and_columns_are_numbered_and_compared_heads_marked(open_page, small_page):
     page = open_page(small_page, "#head=2-1,3-4,1-2")
     assert_texts(page.get_by_role("rowheader"), [str(layer) for layer in range(1, 7)])
-    assert_texts(page.get_by_role("columnheader"), [str(head) for head in range(1, 13)])
+    assert_texts(page.locator(".matrix").get_by_role("columnheader"), [str(head) for head in range(1, 13)])
     for name, heads in (("chosen", ["12"]), ("compared", ["1", "27"])):
         marked = page.locator(f".cell.{name}")
         assert [each.get_attribute("data-head") for each in marked.all()] == heads
@@ -246,7 +246,7 @@ def test_an_address_that_names_what_is_not_there_is_reported(open_page, small_pa
     page = open_page(small_page, "#head=99-1&measure=nothing&relation=obj&%E0%A4%A=1")
     alert = page.get_by_role("alert")
     assert alert.text_content() == "This report does not have measure “nothing”, head “99-1”."
-    assert_count(page.get_by_role("gridcell"), 72 + 6)  # the heads, and a summary of each layer
+    assert_count(page.locator(".matrix").get_by_role("gridcell"), 72 + 6)  # heads, and a summary of each layer
 
 
 def test_links_to_other_parts_of_the_page_leave_the_view_alone(open_page, small_page):

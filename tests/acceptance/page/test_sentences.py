@@ -375,7 +375,7 @@ def test_a_long_sentence_of_a_large_model_stays_light(open_page, tmp_path):
     data = made_up([*sentences(4), long_sentence(126)], layers=24, heads=16)
     page = open_page(written(tmp_path, data), "#head=3-3&sentence=long-126&special=on")
     page.locator(".base path").first.wait_for()
-    assert_count(page.get_by_role("gridcell"), 24 * (16 + 1))  # the heads, and a summary of each layer
+    assert_count(page.locator(".matrix").get_by_role("gridcell"), 24 * (16 + 1))  # heads, and a summary of each layer
     assert_count(page.locator(".word"), 256)
     assert page.locator(".base path").count() <= 255
     entered = "word => word.dispatchEvent(new PointerEvent('pointerover', { pointerType: 'mouse', bubbles: true }))"
