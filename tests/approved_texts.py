@@ -104,6 +104,7 @@ def shown_by(command: list[str], folder: Path) -> dict[str, str]:
     ):
         assert main([*command, "--out", str(folder)]) == 0, command
     page = (folder / "report.html").read_text(encoding="utf-8")
+    page = page.replace(os.path.relpath(Path.cwd(), folder), "HERE")  # in links to the reports of cells
     texts = {
         "terminal": said.getvalue(),
         "narrow": "".join(f"{line.rstrip()}\n" for line in narrow.getvalue().splitlines()),
