@@ -154,7 +154,7 @@ def _close_epoch(state: TrainingState, recipe: StateRecipe, rate: float, dev: De
     judged = state.loss if dev_loss is None else dev_loss
     if not math.isfinite(judged):
         raise TrainingError(f"the loss is {judged} after {state.epoch + 1} epochs; a lower learning rate may help")
-    row = {"epoch": state.epoch + 1, "loss": state.loss, "dev_loss": dev_loss, "rate": rate}
+    row: dict[str, Any] = {"epoch": state.epoch + 1, "loss": state.loss, "dev_loss": dev_loss, "rate": rate}
     value, better = dev_loss, recipe.better  # what must fall, and by how much
     if recipe.judge == "score" and dev.of:
         row["dev_score"] = dev.score / dev.of

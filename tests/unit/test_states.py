@@ -161,7 +161,8 @@ def test_a_file_is_what_safetensors_writes_of_the_states_in_the_order_of_the_cor
     stored = store(tmp_path, layers=[2], **options)
     dtype = getattr(torch, options.get("dtype", "float32"))
     made = {key: value for key, value in options.items() if key != "dtype"}
-    log, states = ExtractionLog(), {}
+    log = ExtractionLog()
+    states: dict[str, torch.Tensor] = {}
     for part in range(3):  # as batches of other sentences may change the last bits
         for batch in extract_states(tiny.encoder(), SENTENCES[4 * part : 4 * part + 4], layers=[2], log=log, **made):
             states |= {sentence.id: torch.from_numpy(rows[0]) for sentence, rows in batch.unpadded()}
