@@ -12,19 +12,22 @@ from pathlib import Path
 import torch
 
 
-def take_turns(contestants: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+def take_turns(
+    contestants: Mapping[str, Callable[[], object]], rounds: int, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, list[float]]:
     """Return the seconds of each contestant in each round.
 
-    The contestants take turns within a round, so that a machine that slows down slows all of them.
+    The contestants take turns within a round, so that a machine that slows down slows all of them. With
+    `time.process_time` as the clock, the seconds are those that all threads together computed.
     """
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for round_ in range(rounds + 1):  # the first round warms up and is not timed
         for name, run in contestants.items():
-            start = time.perf_counter()
+            start = clock()
             run()
             wait_for_gpu()
             if round_:
-                seconds[name].append(time.perf_counter() - start)
+                seconds[name].append(clock() - start)
     return seconds
 
 

@@ -1,9 +1,10 @@
-"""What trained probes cost, against extracting the maps they read, in one run.
+"""What trained probes cost, against extracting the maps and hidden states they read, in one run.
 
     python -m benchmarks.probes [--corpus FILE.conllu ...] [--vectors FILE] [--sentences 3000] [--rounds 3]
 
 Contestants take turns; ratios are medians of the ratios within a round. "maps to disk" is what a probe's first run
-does once, the epochs read these maps. Peak memory is that of a fresh process for each contestant.
+does once, the epochs read these maps. Peak memory is that of a fresh process for each contestant. Hidden states are
+written by a second thread, so their cost is also measured in the time that all threads compute together.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from functools import partial
 from itertools import cycle, islice
@@ -27,7 +29,15 @@ from rich.table import Table
 
 from attentionology.corpora_loaders import Sentence, WordVectors, load_treebank, load_vectors
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.extractors import Encoder, ExtractionLog, StoredMaps, extract, store_maps
+from attentionology.extractors import (
+    Encoder,
+    ExtractionLog,
+    StoredMaps,
+    extract,
+    extract_states,
+    store_maps,
+    store_states,
+)
 from attentionology.probes import list_probes, make_probe
 from attentionology.probes.probed_sentence import gold_heads, probed_sentences
 from benchmarks.dependency import DATA, encoder_with, forward_only
@@ -66,6 +76,18 @@ def to_disk(encoder: Encoder, sentences: list[Sentence], folder: Path) -> None:
     store_maps(encoder, sentences, folder)
 
 
+def states_only(encoder: Encoder, sentences: list[Sentence]) -> None:
+    """Hidden states of all layers made and dropped."""
+    for _ in extract_states(encoder, sentences, log=ExtractionLog()):
+        pass
+
+
+def states_to_disk(encoder: Encoder, sentences: list[Sentence], folder: Path, layers: list[int] | None = None) -> None:
+    """Hidden states made and written, from nothing; of all layers by default."""
+    shutil.rmtree(folder, ignore_errors=True)
+    store_states(encoder, sentences, folder, layers=layers)
+
+
 def epoch(name: str, stored: StoredMaps, vectors: WordVectors) -> None:
     """One epoch of a probe as the command trains it."""
     make_probe(name, vectors).fit(stored)
@@ -98,6 +120,7 @@ def contestants(
         "forward pass, eager": partial(forward_only, encoder, sentences),
         "maps made and dropped": partial(extract_only, encoder, sentences),
         "maps to disk": partial(to_disk, encoder, sentences, scratch),
+        "states to disk": partial(states_to_disk, encoder, sentences, scratch),
         **{f"one epoch: {name}": partial(epoch, name, stored, vectors) for name in list_probes()},
         "one epoch: attention, naive numpy": partial(naive_epoch, stored),
     }
@@ -122,12 +145,35 @@ def measure_times(sentences: list[Sentence], vectors: WordVectors, folder: Path,
     console.print(f"Maps on disk: {stored.bytes / 1e6:,.0f} MB.\n")
 
 
+def measure_states(sentences: list[Sentence], folder: Path, rounds: int) -> None:
+    """Print what it costs to store hidden states beside the forward pass that gives them."""
+    encoder = encoder_with("eager")
+    runs = {
+        "forward pass, eager": partial(forward_only, encoder, sentences),
+        "states of all layers, made and dropped": partial(states_only, encoder, sentences),
+        "states of all layers, to disk": partial(states_to_disk, encoder, sentences, folder),
+        "states of layer 3, to disk": partial(states_to_disk, encoder, sentences, folder, [3]),
+    }
+    seconds = take_turns(runs, rounds, time.process_time)
+    table = Table(title="Hidden states, in CPU time of all threads")
+    for column in ("", "median s", "× forward"):
+        table.add_column(column, justify="right" if column else "left")
+    for name, times in seconds.items():
+        table.add_row(name, f"{statistics.median(times):.2f}", f"{ratio(times, seconds['forward pass, eager']):.2f}")
+    Console(width=110).print(table)
+
+
 def measure_memory(options: argparse.Namespace) -> None:
     sizes = (options.sentences // 4, options.sentences)
     table = Table(title="Peak memory of a fresh process (MB; of maps on disk the part being read counts)")
     for column in ("", *(f"{n:,} sentences" for n in sizes)):
         table.add_column(column, justify="right" if column else "left")
-    for name in ("forward pass, eager", "maps to disk", *(f"one epoch: {name}" for name in list_probes())):
+    for name in (
+        "forward pass, eager",
+        "maps to disk",
+        "states to disk",
+        *(f"one epoch: {name}" for name in list_probes()),
+    ):
         peaks = []
         for n in sizes:
             command = [sys.executable, "-m", "benchmarks.probes", "--child", name, "--sentences", str(n)]
@@ -152,6 +198,8 @@ def child(name: str, options: argparse.Namespace) -> float:
         epoch(name.removeprefix("one epoch: "), stored, vectors)
     elif name == "maps to disk":
         to_disk(encoder_with("eager"), sentences, folder / str(options.sentences))
+    elif name == "states to disk":
+        states_to_disk(encoder_with("eager"), sentences, folder / f"states-{options.sentences}")
     else:
         forward_only(encoder_with("eager"), sentences)
     return peak_memory()
@@ -171,6 +219,7 @@ def main() -> None:
     sentences = corpus(options.corpus, options.sentences)
     with tempfile.TemporaryDirectory() as folder:
         measure_times(sentences, word_vectors(options.vectors, sentences), Path(folder), options.rounds)
+        measure_states(sentences, Path(folder) / "states", options.rounds)
     measure_memory(options)
     shutil.rmtree(Path(tempfile.gettempdir()) / "attentionology-bench-maps", ignore_errors=True)
 

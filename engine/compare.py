@@ -20,6 +20,7 @@ from ..reports.progress import Stages
 from ..reports.run_folder import EVERY_RUN, RunFolder, address_of
 from ..storage.nearest import did_you_mean
 from ..storage.paths import named_twice
+from .beside import explorers_of
 from .compared_run import Compared, ComparedRun, differ_in, load_compared_run, names_of, pairing_of
 from .results.run import Run, write_run
 from .stored_run import registered_analysis
@@ -243,7 +244,8 @@ def _as_run(
         section = comparison_section(comparison, name="comparison", title=title, together=together, reports=reports)
     record = describe_command(command, shown_options, 0, stages)
     record |= {"runs": [_describe(name, run) for name, run in runs.items()], "warnings": []}
-    return Run((), record=record, sections=(section,), template="comparison.html.j2")
+    compared = partial(explorers_of, runs)
+    return Run((), record=record, sections=(section,), template="comparison.html.j2", compared=compared)
 
 
 def _together(runs: Mapping[str, ComparedRun]) -> dict[str, tuple[Figure, str]]:

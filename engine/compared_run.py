@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import Titles
 from ..analyses.counting.comparable import Comparable
+from ..reports.explorer.data import Explorer
 from .results.run import Run
 from .stored_run import restored, states_in
 
@@ -28,6 +29,7 @@ class ComparedRun:
     results: Mapping[str, Any] = field(default_factory=dict)  # by analysis; only of analyses with one kind of map
     inputs: frozenset[str] | None = None  # ids of inputs that were read; None if they are unknown
     folder: Path | None = None
+    explorer: Callable[[], Explorer] | None = field(default=None, repr=False)  # None if the run has no heads
 
     @classmethod
     def of(cls, run: Compared) -> ComparedRun:
@@ -39,7 +41,7 @@ class ComparedRun:
         families = {(part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts}
         n_kinds = Counter(part.analysis.name for part in run.parts)
         results = {part.analysis.name: part.results for part in run.parts if n_kinds[part.analysis.name] == 1}
-        return cls(run.titles, run.record, families, results, folder=run.folder)
+        return cls(run.titles, run.record, families, results, folder=run.folder, explorer=run.explorer_if_any)
 
     @property
     def analyses(self) -> dict[str, list[str]]:
@@ -64,7 +66,8 @@ Compared = Run | str | Path | ComparedRun
 def load_compared_run(folder: Path) -> ComparedRun:
     """Load what is compared of a finished run."""
     states = states_in(folder)
-    return replace(ComparedRun.of(restored(states)), inputs=frozenset(states.inputs), folder=folder)
+    run = replace(restored(states), folder=folder)
+    return replace(ComparedRun.of(run), inputs=frozenset(states.inputs))
 
 
 def differ_in(first: Mapping[str, Any], second: Mapping[str, Any], name: str) -> bool:

@@ -73,7 +73,8 @@ class ProbingEstimate:
     words: Mapping[Role, int]
     folds: int
     seeds: int
-    layers: tuple[int, ...]  # whose states are probed
+    layers: tuple[int, ...]  # whose states are probed one by one
+    mixed: bool  # whether a mix of all layers is probed
     trainings: tuple[TrainingsEstimate, ...]
     workers: int
     maps: int  # bytes of the word maps of all networks
@@ -93,9 +94,9 @@ class ProbingEstimate:
         for role, sentences in self.sentences.items():
             yield f"Treebank ({role}): {amount(sentences, 'sentences')}, {amount(self.words[role], 'words')}"
         runs = f"{amount(self.seeds, 'seeds')} and {amount(self.folds, 'folds')}"
-        layers = (
-            f", and on each of {amount(len(self.layers), 'layers')} if it reads hidden states" if self.layers else ""
-        )
+        read = [f"each of {amount(len(self.layers), 'layers')}"] if self.layers else []
+        read += ["a mix of all layers"] if self.mixed else []
+        layers = f", and on {' and on '.join(read)} if it reads hidden states" if read else ""
         yield f"Every probe is trained with {runs}{layers}."
         for each in self.trainings:
             purpose = "codelength of " if each.of_code else ""
@@ -151,6 +152,7 @@ def estimate_probing(
     treebanks, vectors, encoder = load_inputs(options, loaded, Stages())
     names = options.probes.of_states()
     layers = options.states.chosen(encoder.n_layers) if names else ()
+    stored = options.states.stored(encoder.n_layers) if names else ()
     read = {role: _Sentences(tuple(treebank.sentences)) for role, treebank in treebanks.items()}
     choice, splits, _ = choose_splits(options, cast("Mapping[Role, StoredMaps]", read))
     of_maps = options.probes.chosen(has_vectors=vectors is not None)
@@ -158,8 +160,8 @@ def estimate_probing(
     sampled = trained_on[:: max(1, len(trained_on) // SAMPLED)][:SAMPLED]
     with tempfile.TemporaryDirectory() as scratch:
         sample = _Sample(options, vectors, choice, Workspace(Path(scratch)))
-        sample.read(encoder, trained_on[:2], layers)  # what is done once takes no part in the measurement
-        of_map, of_state = sample.read(encoder, sampled, layers)
+        sample.read(encoder, trained_on[:2], stored)  # what is done once takes no part in the measurement
+        of_map, of_state = sample.read(encoder, sampled, stored)
         trainings = (*sample.of_maps(of_maps, splits), *sample.of_states(names, layers, splits))
         shape, special = sample.maps.shape, sample.maps[0].maps.shape[-1] - len(sample.maps.sentences[0])
     itemsize = 2 if options.store.cache_type == "float16" else 4
@@ -177,10 +179,11 @@ def estimate_probing(
         folds=len(splits),
         seeds=len(options.seeds),
         layers=layers,
+        mixed=bool(names) and options.states.mixed,
         trainings=tuple(each for each in trainings if each.trainings),
         workers=options.training.workers,
         maps=networks * cells * shape[0] * shape[1] * itemsize,
-        states=state_networks * words * encoder.width * len(layers) * itemsize,
+        states=state_networks * words * encoder.width * len(stored) * itemsize,
         cache=str(cache),
         cached=sum(file.stat().st_size for file in cache.rglob("*") if file.is_file()) if cache.is_dir() else 0,
         free=free_space(cache),
@@ -230,25 +233,32 @@ class _Sample:
         options, seeds = self.options, len(self.options.seeds)
         for name in names:
             usual = make_state_probe(name).usual
-            fit = functools.partial(self._fit_to_states, name, usual, self.states.layer(layers[0]))
-            seconds = self._seconds(fit, usual.epochs, splits)
+            # How many layers there are, or mixes, and how long a training on all splits takes.
+            places: list[tuple[int, float]] = []
+            read = [(len(layers), self.states.layer(layers[0]))] if layers else []
+            for number, states in [*read, *([(1, self.states)] if options.states.mixed else [])]:
+                fit = functools.partial(self._fit_to_states, name, usual, states)
+                places.append((number, self._seconds(fit, usual.epochs, splits)))
+            everywhere, seconds = sum(of for of, _ in places), sum(of * time for of, time in places)
             first, *others = make_state_probe(name).controls
             controls = options.probes.control_task()
-            sources = [(MODEL, GOLD, len(layers))]
-            sources += [(MODEL, first, len(layers)), *((MODEL, other, 1) for other in others)] if controls else []
-            sources += [(RANDOM_WEIGHTS, GOLD, len(layers) * options.probes.copies_asked())]
-            for source, task, times in sources:
-                number, together = times * seeds * len(splits), times * seeds * seconds
-                yield TrainingsEstimate(name, source, task, False, number, together)
+            copies = options.probes.copies_asked()
+            at_chosen = (1, max(time for _, time in places))
+            sources = [(MODEL, GOLD, everywhere, seconds)]
+            if controls:
+                sources += [(MODEL, first, everywhere, seconds), *((MODEL, other, *at_chosen) for other in others)]
+            sources += [(RANDOM_WEIGHTS, GOLD, everywhere * copies, seconds * copies)]
+            for source, task, times, together in sources:
+                yield TrainingsEstimate(name, source, task, False, times * seeds * len(splits), seeds * together)
             if not (options.states.codelength and make_state_probe(name).softmax):
                 continue
             ends = ends_of_blocks(len(splits[0].train))
             # Each block is coded by a probe that was trained on all before it.
             share = sum(ends[:-1]) / sum(len(split.train) for split in splits)
-            for source, task, times in sources:
+            for source, task, times, together in sources:
                 if task in (GOLD, first):
                     number = times * seeds * (len(ends) - 1)
-                    yield TrainingsEstimate(name, source, task, True, number, times * seeds * seconds * share)
+                    yield TrainingsEstimate(name, source, task, True, number, seeds * together * share)
 
     def _fit_to_maps(self, name: str, epochs: int) -> Callable[[], object]:
         """Train a probe of maps, and return what scores the sentences."""
@@ -262,7 +272,7 @@ class _Sample:
         seed = self.options.seed
         probe = make_state_probe(name, **arguments_of(self.options), recipe=recipe, random_state=seed)
         maps = self.maps if probe.reads_maps else ()
-        probe.fit(states, maps=maps)
+        probe.fit(states, mix=len(states.layers) > 1, maps=maps)
         return lambda: probe.outcomes(states, maps)
 
     def _seconds(self, fit: Callable[[int], Callable[[], object]], epochs: int, splits: Sequence[Split]) -> float:

@@ -12,7 +12,6 @@ from typing import Any
 
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import OptionError, OptionGroup, OptionSet
-from ..analyses.counting.comparable import Comparable
 from ..analyses.dependency.accuracy import TOTALS, inventory, words_by_group
 from ..analyses.dependency.options import DependencyOptions
 from ..analyses.option_groups import names_in
@@ -20,11 +19,9 @@ from ..analyses.shared.input_options import LimitOptions, ModelOptions, paths_re
 from ..analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from ..analyses.shared.part_options import PartOptions
 from ..analyses.shared.record import describe_command, flat_options
-from ..analyses.survey.contrasts import Contrasts, Measurements
-from ..analyses.survey.results import Survey, survey_section
+from ..analyses.survey.collecting import KeptCell
+from ..analyses.survey.results import QUESTIONS, Survey, survey_section
 from ..analyses.survey.rows import CellResult
-from ..analyses.survey.training import TrainingCurves
-from ..analyses.survey.transfer import KeptCounts, transfers
 from ..reports.page import Section
 from ..reports.progress import Stages, showing
 from ..reports.run_folder import RunFolder
@@ -238,49 +235,34 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
     treebanks, apart from the tables.
     """
     _check_relation(plan)
-    options = plan.options
-    grid, min_count = options.grid, options.count.min_count
-    contrasts, curves = Contrasts(min_count), TrainingCurves(grid.models)
-    results: list[CellResult] = []
-    kept: dict[tuple[str, str], dict[str, KeptCounts]] = {  # by treebank, for each model and kind of map
-        (model, kind): {} for model in grid.models for kind in grid.maps
-    }
-    several_treebanks = len(plan.treebanks) > 1
-    count_cell = partial(run_cell, transferred=several_treebanks, by_layer=bool(curves.checkpoints), reports=reports)
-    for treebank, cells in CellCounter(plan, count_cell).treebanks():
-        # Both leave out the models that could not be counted on this treebank.
-        measurements: list[Measurements] = []
-        records: dict[str, Mapping[str, Any]] = {}  # by the name of the model
-        for counted in cells:
-            model = counted.cell.model
-            families: dict[str, Sequence[Comparable]] = {}  # by the kind of map
-            for run in counted.results:  # kinds of maps that were counted alone have runs of their own
-                families |= run.families
-                for kind, counts in run.kept.items():
-                    kept[model, kind][treebank] = counts
-                for kind, layers in run.layers.items():
-                    curves.add(model, treebank, kind, run.families[kind][0].measured, layers)
-            results.append(_result_of(counted))
-            if counted.results:
-                records[model] = counted.results[0].record
-                measurements.append(Measurements(model, families))
-        contrasts.add(treebank, measurements, partial(_pairing, records))
-    transferred = {key: transfers(counts, min_count, model=key[0], map=key[1]) for key, counts in kept.items()}
-    return Survey(
+    grid = plan.options.grid
+    survey = Survey(
         models=grid.models,
         treebanks=tuple(plan.treebanks),
         maps=grid.maps,
-        results=tuple(results),
-        contrasts=tuple(contrasts.within),
-        means=tuple(contrasts.means()),
-        relation=options.shown_relation,
-        min_count=min_count,
+        results=(),
+        relation=plan.options.shown_relation,
+        min_count=plan.options.count.min_count,
         left_out=plan.left_out,
-        transfer_rows=[row for of_model in transferred.values() for row in of_model.rows],
-        transfer_mean_rows=[row for of_model in transferred.values() for row in of_model.means],
-        training_rows=curves.rows(),
-        choosers={key: of_model.choosers for key, of_model in transferred.items()},
     )
+    asked = ((question.name, question.collector(survey)) for question in QUESTIONS)
+    collectors = {name: collector for name, collector in asked if collector is not None}
+    results: list[CellResult] = []
+    for treebank, cells in CellCounter(plan, partial(run_cell, collectors=collectors, reports=reports)).treebanks():
+        results += map(_result_of, cells)
+        counted = [cell for cell in cells if cell.results]  # models that fail on a treebank are left out of it
+        pairing = partial(_pairing, {cell.cell.model: cell.results[0].record for cell in counted})
+        for name, collector in collectors.items():
+            collector.add(treebank, [_kept(cell, name) for cell in counted], pairing)
+    collected = {name: collector.collected() for name, collector in collectors.items()}
+    return replace(survey, results=tuple(results), collected=collected)
+
+
+def _kept(cell: CountedCell[CellRun], question: str) -> KeptCell:
+    """Return what a question keeps of a cell. Kinds of maps that were counted alone have runs of their own."""
+    families = {kind: of_kind for run in cell.results for kind, of_kind in run.families.items()}
+    kept = {kind: of_kind for run in cell.results for kind, of_kind in run.kept[question].items()}
+    return KeptCell(cell.cell.model, families, kept)
 
 
 def _result_of(counted: CountedCell[CellRun]) -> CellResult:

@@ -26,6 +26,7 @@ from .states.depth import DepthProbe
 from .states.distance import DistanceProbe
 from .states.examples import StateExamples, StateModule
 from .states.label import LabelProbe, RelationProbe
+from .states.mixing import LayerMix
 from .states.probe import StateProbe
 from .states.training import StateRecipe
 from .syntax_probes import AttentionProbe, AttentionWordsProbe, WordProbe, WordsDistancesProbe
@@ -51,6 +52,7 @@ __all__ = [
     "HeadPredictor",
     "HeadScorer",
     "LabelProbe",
+    "LayerMix",
     "Probe",
     "ProbeRegistryError",
     "ProbedSentence",

@@ -21,7 +21,8 @@ from .probe import DESCRIPTION_FILE, WEIGHTS_FILE, Probe
 from .recipe import Recipe
 from .registry import make_probe, make_state_probe
 from .splits import Split
-from .states.probe import StateProbe
+from .states.mixing import LayerMix
+from .states.probe import MIX_PREFIX, StateProbe
 from .states.training import StateRecipe
 
 if TYPE_CHECKING:
@@ -105,6 +106,10 @@ def load_state_probe(folder: str | Path) -> StateProbe:
         probe.history_, probe.dim_, probe.heads_ = described["history"], described["states"], described["heads"]
         for name in probe.learned:
             setattr(probe, name, tuple(described["learned"][name]))
+        if mixed := described.get("mixed_layers"):  # of one layer, and in earlier versions, there are none
+            probe.mix_ = LayerMix(mixed)
+            of_mix = {name: weights.pop(name) for name in [*weights] if name.startswith(MIX_PREFIX)}
+            probe.mix_.load_state_dict({name.removeprefix(MIX_PREFIX): weight for name, weight in of_mix.items()})
         probe.module_ = probe.make_module(probe.dim_)
         probe.module_.load_state_dict(weights)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:

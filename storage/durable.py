@@ -12,7 +12,7 @@ import re
 import secrets
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
@@ -42,24 +42,34 @@ class StorageError(AttentionologyError):
         self.forbidden = forbidden  # whether writing is not allowed at all, for example on a read-only disk
 
 
-def write_durably(path: Path, content: bytes) -> None:
-    """Write a file, and create its folder. Unfinished files that dead processes left in the folder are deleted."""
+def write_durably(path: Path, content: bytes | Sequence[bytes | memoryview]) -> None:
+    """Write a file, and create its folder. Unfinished files that dead processes left in the folder are deleted.
+
+    Content in several pieces is written one piece after the other, without a copy of the whole.
+    """
     # The content must be on the disk *before* the rename. Otherwise, a power loss could leave a target that is empty,
     # or has the right size and is full of zeros. The folder is flushed because the new name is part of its data.
+    pieces = [content] if isinstance(content, bytes) else content
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         sweep(path.parent)
         with unfinished_path(path) as partial:
             try:
-                partial.write_bytes(content)
+                write_pieces(partial, pieces)
                 flush(partial)
                 partial.replace(path)
             finally:
                 delete(partial)
         flush(path.parent)
     except OSError as error:
-        why = reason(error, path, needed=len(content))
+        why = reason(error, path, needed=sum(memoryview(piece).nbytes for piece in pieces))
         raise StorageError(f"{path}: cannot be written: {why}", forbidden=error.errno in _FORBIDDEN) from error
+
+
+def write_pieces(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
+    """Write the content of a file, which is in pieces."""
+    with path.open("wb") as file:
+        file.writelines(pieces)
 
 
 def flush(path: Path) -> None:

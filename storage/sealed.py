@@ -11,6 +11,7 @@ import errno
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,17 @@ class DamagedError(StorageError):
     """The content of a file is not what was written."""
 
 
-def write_sealed(path: Path, content: bytes, name: str | None = None) -> str:
-    """Write a file with its digest in place of the first `BLANK` in its content, and return the digest."""
-    start, end, digest = _seal_of(path, content, name)
-    if content[start:end] != _ZEROS:
+def write_sealed(path: Path, content: bytes | Sequence[bytes | memoryview], name: str | None = None) -> str:
+    """Write a file with its digest in place of the first `BLANK` in its content, and return the digest.
+
+    Of content in several pieces, the first one holds the placeholder. Large pieces are not copied.
+    """
+    head, *rest = [content] if isinstance(content, bytes) else content
+    head = bytes(head)
+    start, end, digest = _seal_of(path, [head, *rest], name)
+    if head[start:end] != _ZEROS:
         raise ValueError("the content has no placeholder for the seal")
-    write_durably(path, b"".join([memoryview(content)[:start], digest.encode(), memoryview(content)[end:]]))
+    write_durably(path, [memoryview(head)[:start], digest.encode(), memoryview(head)[end:], *rest])
     return digest
 
 
@@ -58,7 +64,7 @@ def read_sealed(path: Path, name: str | None = None) -> tuple[bytes, str]:
         if error.errno == errno.EIO:
             raise DamagedError("the disk cannot read it") from error
         raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
-    start, end, digest = _seal_of(path, content, name)
+    start, end, digest = _seal_of(path, [content], name)
     if not end:
         raise DamagedError("it has no SHA-256 digest; either it is damaged, or an older version wrote it")
     if content[start:end] != digest.encode():
@@ -66,15 +72,20 @@ def read_sealed(path: Path, name: str | None = None) -> tuple[bytes, str]:
     return content, digest
 
 
-def _seal_of(path: Path, content: bytes, name: str | None) -> tuple[int, int, str]:
-    """Return the half-open range of the seal's digits, which is (0, 0) if there is no seal, and the right digits."""
+def _seal_of(path: Path, content: Sequence[bytes | memoryview], name: str | None) -> tuple[int, int, str]:
+    """Return the half-open range of the seal's digits, which is (0, 0) if there is no seal, and the right digits.
+
+    Of content in several pieces, the seal is in the first.
+    """
     # The digest has zeros in place of the seal, since it cannot include itself. It covers the name, so that files that
     # were exchanged are noticed: by default that of the folder and the file, so that a cache may be moved as a whole.
-    match = _SEAL.search(content, 0, _HEAD)
+    head, *rest = content
+    match = _SEAL.search(head, 0, _HEAD)
     start, end = match.span(1) if match else (0, 0)
     name = f"{path.parent.name}/{path.name}" if name is None else name
-    digest = hashlib.sha256(name.encode() + b"\0" + content[:start] + _ZEROS)
-    digest.update(memoryview(content)[end:])
+    digest = hashlib.sha256(name.encode() + b"\0" + bytes(head[:start]) + _ZEROS)
+    for piece in (memoryview(head)[end:], *rest):
+        digest.update(piece)
     return start, end, digest.hexdigest()
 
 

@@ -18,19 +18,51 @@ from .sealed import BLANK, DamagedError, read_sealed, write_sealed
 _KEY = "attentionology"  # the only entry, because safetensors writes several entries in random order
 _LEVEL = 1  # higher levels take several times as long for a tenth less
 _WORTHWHILE = 2**12  # the number of bytes from which on compression saves more than its bookkeeping costs
+_NAMES = {
+    torch.uint64: "U64",
+    torch.int64: "I64",
+    torch.float64: "F64",
+    torch.complex64: "C64",
+    torch.float32: "F32",
+    torch.uint32: "U32",
+    torch.int32: "I32",
+    torch.bfloat16: "BF16",
+    torch.float16: "F16",
+    torch.uint16: "U16",
+    torch.int16: "I16",
+    torch.int8: "I8",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
+}
+"""The names of types in the header, in the order of tensors in a file: those of the widest numbers come first."""
+
 _SMALL = (torch.uint8, torch.int16, torch.int32)
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any], name: str | None = None) -> str:
     """Write tensors by name, and facts that JSON can hold; return the digest of the file."""
-    return write_sealed(path, tensor_content(tensors, facts), name)
+    return write_sealed(path, _pieces(tensors, facts), name)
 
 
 def tensor_content(tensors: dict[str, Tensor], facts: dict[str, Any]) -> bytes:
     """Return the content of such a file, which `attentionology.storage.sealed.write_sealed` writes."""
-    contiguous = {key: tensor.detach().contiguous() for key, tensor in tensors.items()}
-    metadata = {_KEY: json.dumps({"seal": BLANK, **facts}, ensure_ascii=False)}
-    return safetensors.torch.save(contiguous, metadata)
+    return b"".join(_pieces(tensors, facts))
+
+
+def _pieces(tensors: dict[str, Tensor], facts: dict[str, Any]) -> list[bytes | memoryview]:
+    """Return the content of such a file in pieces: its header, and the memory of the tensors themselves."""
+    # The bytes are those of `safetensors.torch.save`, which copies all numbers twice.
+    header: dict[str, Any] = {"__metadata__": {_KEY: json.dumps({"seal": BLANK, **facts}, ensure_ascii=False)}}
+    pieces: list[bytes | memoryview] = []
+    order, end = list(_NAMES), 0
+    for key in sorted(tensors, key=lambda key: (order.index(tensors[key].dtype), key.encode())):
+        tensor = tensors[key].detach().contiguous()
+        start, end = end, end + tensor.nbytes
+        header[key] = {"dtype": _NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [start, end]}
+        pieces.append(tensor.cpu().flatten().view(torch.uint8).numpy().data)
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # so that numbers are aligned in memory
+    return [len(text).to_bytes(8, "little") + text, *pieces]
 
 
 def read_tensors(path: Path, name: str | None = None) -> tuple[dict[str, Tensor], dict[str, Any]]:

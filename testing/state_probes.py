@@ -24,7 +24,7 @@ from .failing import fail, only_own_errors
 from .models import small_encoder
 
 _SENTENCES, _TRAINING, _LAYER, _EPOCHS = 12, 9, 1, 3
-_RESERVED = ("model", "random weights")
+_RESERVED = ("model", "random weights", "mix of layers", "attention", "best single head")
 _COLUMNS = ("relations", "tags", "lemmas", "xpos", "feats", "deps", "misc")
 
 
@@ -46,6 +46,9 @@ def check_state_probe(probe: type[StateProbe], arguments: dict[str, Any]) -> Non
             _check_outcomes(bench, fitted, expected)
         with only_own_errors("on its control tasks", refuses=False):
             _check_controls(bench, fitted, expected)
+        if fitted.softmax:
+            with only_own_errors("if its alternatives are numbered", refuses=False):
+                _check_softmax(bench, fitted, expected)
         _check_unusual(bench)
         with only_own_errors("if its floors predict", refuses=False):
             _check_floors(bench, fitted)
@@ -202,8 +205,39 @@ def _check_outcomes(bench: StateBench, fitted: StateProbe, expected: Found) -> N
     for sentence, predicted, of_sentence in zip(bench.sentences, expected, told, strict=True):
         found = fitted.outcome(predicted, fitted.gold(sentence), sentence)
         _check_outcome(fitted, found, f"sentence {sentence.id!r}")
+        _check_edges(fitted, sentence, predicted)
         if found != of_sentence:
             fail("The outcomes depend on more than what is predicted", "Let the module not read examples.gold")
+
+
+def _check_softmax(bench: StateBench, fitted: StateProbe, expected: Found) -> None:
+    """Check that what is predicted of a word are scores of numbered alternatives, which a codelength needs."""
+    for sentence, predicted in zip(bench.sentences, expected, strict=True):
+        n, gold = len(sentence), fitted.gold(sentence)
+        alternatives, numbers = fitted.alternatives(n), np.asarray(fitted.numbers(gold))
+        if predicted.shape != (n, alternatives):
+            fail(
+                f"Predictions of {n} words have the shape {predicted.shape}, and alternatives() gives {alternatives}",
+                "Predict one score for each alternative of a word, or set softmax = False",
+            )
+        if numbers.shape != (n,) or not np.issubdtype(numbers.dtype, np.integer) or (numbers >= alternatives).any():
+            fail(
+                f"numbers() of {n} words gives {numbers.tolist()}, and there are {alternatives} alternatives",
+                "Give for each word the number of the right alternative, from 0, and a negative one without any",
+            )
+        unknown = [known is None for known in gold]
+        if (numbers[unknown] >= 0).any():
+            fail("numbers() gives an alternative to a word without annotation", "Give a negative number there")
+
+
+def _check_edges(fitted: StateProbe, sentence: Sentence, predicted: Any) -> None:
+    """Check that the edges that are predicted of a sentence, if any are, link its words."""
+    edges = fitted.edges(predicted, sentence)
+    if edges is not None and not all(0 <= first < second < len(sentence) for first, second in edges):
+        fail(
+            f"edges() of {len(sentence)} words gives {sorted(edges)}",
+            "Give pairs of words as 0-based numbers, the smaller first",
+        )
 
 
 def _check_outcome(probe: StateProbe, found: dict[str, Any], what: str) -> None:

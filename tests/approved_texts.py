@@ -27,16 +27,23 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.ticker import FixedLocator
+from rich.console import Console, Group
 
+from attentionology.engine.shown_heads import Shown
+from attentionology.reports.table import ShownTable
 from attentionology.scripts.cli import main
 from tests.golden import RECORDS, SEAL, VOLATILE
 from tests.maps import inflated
 from tests.marks import mark_of, marks_of
-from tests.outlines import artists, numbers, words
+from tests.outlines import numbers, words
 
 WIDTH = "130"
 """The columns of the terminal."""
+
+NARROW = 90
+"""The columns in which the tables are shown once more, without their intervals."""
 
 FEW, PART = 24, 6
 """Of a list or table with more than so many values or rows, a part is shown, beside the sum of all."""
@@ -71,8 +78,14 @@ def shown_by(command: list[str], folder: Path) -> dict[str, str]:
         command: the words of the command, without ``--out``.
         folder: an empty folder for the results, named in the command as ``OUT``.
     """
-    said = io.StringIO()
+    said, narrow = io.StringIO(), io.StringIO()
     figures: dict[str, str] = {}
+    terminal = ShownTable.terminal
+
+    def in_both_widths(table: ShownTable, width: int) -> Group:
+        narrow.write(f"== {table.name}, below {table.wide} columns\n")
+        Console(file=narrow, width=min(NARROW, table.wide - 1), highlight=False).print(terminal(table, table.wide - 1))
+        return terminal(table, width)
 
     def save(figure: Figure, path: Path | io.BytesIO, **options: Any) -> None:
         if not isinstance(path, Path):
@@ -86,12 +99,14 @@ def shown_by(command: list[str], folder: Path) -> dict[str, str]:
     with (
         contextlib.redirect_stdout(said),
         mock.patch.object(Figure, "savefig", save),
+        mock.patch.object(ShownTable, "terminal", in_both_widths),
         mock.patch.dict(os.environ, {"COLUMNS": WIDTH}),
     ):
         assert main([*command, "--out", str(folder)]) == 0, command
     page = (folder / "report.html").read_text(encoding="utf-8")
     texts = {
         "terminal": said.getvalue(),
+        "narrow": "".join(f"{line.rstrip()}\n" for line in narrow.getvalue().splitlines()),
         "page": page_text(page),
         "explorer": explorer_text(page),
         "tables": "\n".join(_heading(path) + table_text(path) for path in sorted((folder / "tables").glob("*.csv"))),
@@ -101,6 +116,22 @@ def shown_by(command: list[str], folder: Path) -> dict[str, str]:
         "figures": "\n".join(f"== {name}\n{text}" for name, text in sorted(figures.items())),
     }
     return {kind: _without_volatile(text.replace(str(folder), "OUT")) for kind, text in texts.items()}
+
+
+def drawn_heads(heads: Shown, folder: Path) -> dict[str, str]:
+    """Return what heads on sentences show, by the names of the approved files; the folder is for the files."""
+    for ending in ("html", "csv", "txt"):
+        heads.save(folder / f"heads.{ending}")
+    page = (folder / "heads.html").read_text(encoding="utf-8")
+    explorer, opened = re.findall(r'mount\(.*?"shown"\), (\{.*\}), (\{.*?\})\)</script>', page)[0]
+    lines = [repr(heads), *lines_of(json.loads(opened)), *lines_of(json.loads(explorer))]
+    return {
+        "figure": figure_text(heads.figure()),
+        "page": page_text(page),
+        "explorer": "".join(f"{line}\n" for line in lines),
+        "table": table_text(folder / "heads.csv"),
+        "terminal": (folder / "heads.txt").read_text(encoding="utf-8"),
+    }
 
 
 def _heading(path: Path) -> str:
@@ -116,11 +147,13 @@ class _Text(HTMLParser):
         self.hidden = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = " ".join(f"{name}={value}" for name, value in attrs if name in _SAID)
+        if tag == "svg" and not self.hidden:
+            self.parts.append(f"<svg {said}>")  # which says what it shows
         if tag in _HIDDEN:
             self.hidden += 1
         if self.hidden:
             return
-        said = " ".join(f"{name}={value}" for name, value in attrs if name in _SAID)
         if tag in _NEW_LINE:
             self.parts.append(f"\n{tag}" + (f" [{said}]" if said else "") + ": ")
         elif tag in ("td", "th"):
@@ -140,6 +173,8 @@ class _Text(HTMLParser):
 def page_text(page: str) -> str:
     """The text of a page, an element per line."""
     parser = _Text()
+    # A page that is written again elsewhere leads to the reports of cells by the way from folder to folder.
+    page = re.sub(r'"(?:\.\./)+[^"]*?/(runs/[^"]*)"', r'"\1"', page)
     parser.feed(re.sub(r"<pre[^>]*>\s*{.*?</pre>", "", page, flags=re.DOTALL))  # the record, which is a file, too
     lines = [" ".join(line.split()) for line in "".join(parser.parts).split("\n")]
     lines = [line for line in lines if line]
@@ -193,8 +228,20 @@ def explorer_text(page: str) -> str:
     found = re.search(r'id="explorer-data">(.*?)</script>', page, re.DOTALL)
     if not found:
         return ""
-    runs = json.loads(found[1])["runs"]
-    return "".join(f"{line}\n" for line in lines_of(runs[0] if len(runs) == 1 else {"runs": runs}))
+    first, *others = json.loads(found[1])["runs"]
+    if not others:
+        return "".join(f"{line}\n" for line in lines_of(first))
+    # Each run is shown as on its own page.
+    beside = [
+        {
+            "label": run["label"],
+            "measures": len(run["measures"]),
+            "note": run["sample"]["note"],
+            "sentences": [sentence["id"] for sentence in run["sample"]["sentences"]],
+        }
+        for run in (first, *others)
+    ]
+    return "".join(f"{line}\n" for line in lines_of(beside))
 
 
 def lines_of(value: Any, name: str = "") -> Iterator[str]:
@@ -277,7 +324,7 @@ def figure_text(figure: Figure) -> str:
     """The size, the words, the marks, the links and the data of a figure."""
     lines = [f"size {figure.get_figwidth():.4g} × {figure.get_figheight():.4g}"]
     lines += [" ".join(mark).strip() for mark in sorted(set(marks_of(figure)))]
-    for artist in artists(figure):
+    for artist in _as_drawn(figure):
         if isinstance(artist, Axes):
             lines.append("panel " + " ".join(map(_limits, (artist.get_xlim(), artist.get_ylim()))))
         text = words(artist).replace("\n", "⏎")
@@ -291,9 +338,19 @@ def figure_text(figure: Figure) -> str:
     return "\n".join(_repeated(lines)) + "\n"
 
 
+def _as_drawn(artist: Artist) -> Iterator[Artist]:
+    """Yield an artist and all those in it, those that are drawn over others later."""
+    yield artist
+    for child in [] if isinstance(artist, Axis) else sorted(artist.get_children(), key=Artist.get_zorder):
+        yield from _as_drawn(child)
+
+
 def _look(artist: Artist) -> list[str]:
-    """The mark and the colors of an artist, and where it leads: its first link, and a digest if it has several."""
+    """The mark, the colors and the opacity of an artist, and where it leads: a link, and a digest if it has several."""
     looks = sorted(" ".join(filter(None, look)) for _, *look in mark_of(artist))
+    alpha = artist.get_alpha()
+    if isinstance(alpha, float) and not isinstance(artist, Legend):
+        looks.append(f"opacity {alpha:.3g}")
     links = [link for link in [artist.get_url(), *getattr(artist, "get_urls", list)()] if link]
     digest = f"({len(links)}, {zlib.crc32(' '.join(links).encode()):08x})"
     return [*looks, *links[:1], *([digest] if len(links) > 1 else [])]

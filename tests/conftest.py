@@ -35,11 +35,12 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))
 
 LONGEST = (
-    "test_contracts test_sentences test_analyze test_report test_stored_runs test_coreference test_results "
-    "test_older_runs test_surface test_matrix test_first_layers test_doctor test_build test_compare test_held_weights "
-    "test_releases test_survey test_probe_reports test_ablation test_predictions test_examples test_transfer "
-    "test_maps test_pairs test_distribution test_probe test_show test_tasks test_writing test_moved_corpora "
-    "test_encoder test_decoders test_dry_run test_align test_shown"
+    "test_contracts test_approved test_stored_surveys test_matrix test_sentences test_new_states test_stored_questions "
+    "test_stored_runs test_all_heads test_analyze test_probe_codelength test_structural_probe test_coreference "
+    "test_two_words test_checks_of_parts test_norms test_states test_older_runs test_gate test_report test_compare "
+    "test_state_probes test_doctor test_section_facts test_models test_distribution test_first_layers test_releases "
+    "test_results test_checks_of_analyses test_docs test_ablation_alone test_conditions test_build test_surface "
+    "test_shown_survey test_contrasts test_held_weights test_survey test_probe_reports test_align test_grid"
 ).split()
 """The names of the files of tests that take longest, the longest first."""
 

@@ -115,6 +115,8 @@ def everything_written(folder: Path) -> Written:
     grid = ("--models", model, other, third, "--treebanks", first, second, "--maps", "weight", "norm")
     run("survey", *grid, "--control", "random-init", *SHORT)
     run("probe", "--model", model, "--train", first, "--test", second, "--epochs", 1, "--seeds", 1, "--tree", *SHORT)
+    of_states = ("--probe", "attention", "arcs", "distance", "label:upos", "--layers", 0, "mix", "--rank", 4)
+    run("probe", "--model", model, "--train", first, "--test", second, "--seeds", 1, *of_states, "--codelength", *SHORT)
     run("explain", "--data", folder / "train.txt", "--test", folder / "test.txt", *EXPLAIN, *SHORT)
     run("align", "--limit", 5, "--controls", 1, *SHORT)
     return written

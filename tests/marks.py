@@ -102,7 +102,8 @@ def _panel(axes: Axes) -> Mark:
             (axes.get_autoscaley_on(), axes.get_ylim()),
         )
     ]
-    grid = [any(line.get_visible() for line in lines()) for lines in (axes.get_xgridlines, axes.get_ygridlines)]
+    # Asking for the lines of a grid would make all ticks, which takes longer than making the rest of a figure.
+    grid = [axis.get_tick_params().get("gridOn", False) for axis in (axes.xaxis, axes.yaxis)]
     scales = f"{axes.get_xscale()} {axes.get_yscale()}"
     ways = " ".join(f"grid {way}" for way, has in zip("xy", grid, strict=True) if has)
     sides = ((axes.xaxis, "labelbottom"), (axes.yaxis, "labelleft"))

@@ -22,7 +22,11 @@ def take_shortcuts(patch: pytest.MonkeyPatch) -> None:
     * That a class has no source code, as that of the options of ``analyze``, which tyro asks for each of its fields, is
       found out once.
     * So is which options a command has.
+    * The commit of the checkout is looked up once.
     """
+    from attentionology.reports import provenance
+
+    patch.setattr(provenance, "_git", functools.cache(provenance._git))
     patch.setattr(os, "fsync", lambda descriptor: None)
     patch.setattr(jinja2.Environment, "compile", _compiled_once(jinja2.Environment.compile))
     patch.setattr(inspect, "getsource", _found_once(inspect.getsource))

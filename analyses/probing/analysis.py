@@ -19,15 +19,18 @@ from ..shared.options import CountOptions
 from .codelength import Codelengths, codelength_table
 from .contrasts import Contrasts
 from .controls import Controls
+from .edges import Edges
 from .head_weights import UsedHeads
 from .layers import Layers, states_table
 from .lengths import Lengths
+from .mixes import Mixes
 from .outcomes import AttachmentOutcomes
 from .published import Published
 from .relations import Relations
 from .rows import NAME, ProbeFacts, ProbeResults, Tested
 from .runs import Runs
 from .scores import Scores, methods_table
+from .tree_example import TreeExamples
 
 
 class Probing(AnalysisOfAnswers[ProbeFacts, ProbeResults, Tested]):
@@ -38,8 +41,8 @@ class Probing(AnalysisOfAnswers[ProbeFacts, ProbeResults, Tested]):
     facts_type = ProbeFacts
     summary = "probe: probes that predict syntactic heads from the maps of all heads (Clark et al. 2019, section 5)."
     questions = (
-        Scores(), Published(), Controls(), Contrasts(), Layers(), Codelengths(), Lengths(), Relations(), UsedHeads(),
-        Runs(),
+        Scores(), Published(), Controls(), Contrasts(), Layers(), Mixes(), Edges(), TreeExamples(), Codelengths(),
+        Lengths(), Relations(), UsedHeads(), Runs(),
     )  # fmt: skip
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[ProbeFacts]:

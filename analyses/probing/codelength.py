@@ -15,7 +15,7 @@ from ...reports.columns import Schema, TableColumn
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ...storage.writing import amount
-from .rows import ProbeQuestion, ProbeResults, Tested, deviation, mean
+from .rows import ProbeQuestion, ProbeResults, Tested, deviation, mean, placed
 from .trainings.state_folds import GOLD, MODEL, RANDOM_WEIGHTS
 from .trainings.training import Kept
 
@@ -25,7 +25,10 @@ CODELENGTHS = Schema(
     "sentences (of the first fold).",
     (
         TableColumn("probe", "text", "the probe, with what it learns", "probe"),
-        TableColumn("layer", "count", "the layer, 0 for the output of the embedding block", "layer"),
+        TableColumn(
+            "layer", "count", "the layer, 0 for the output of the embedding block; empty for a mix of layers", "layer",
+            cell=lambda row: "mix" if math.isnan(row["layer"]) else f"{row['layer']:.0f}",
+        ),
         TableColumn("runs", "count", "training runs, each with its own order of sentences and initial weights"),
         TableColumn("words", "count", "the coded words: training words with a label or a head"),
         TableColumn("bits", "bits", "the length of the code, the mean over runs"),
@@ -134,7 +137,7 @@ def _rows(codes: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         words = own[0].words
         yield {
             "probe": probe,
-            "layer": layer,
+            "layer": placed(layer, MODEL)[0],
             "runs": len(own),
             "words": words,
             "bits": mean([code.bits for code in own]),

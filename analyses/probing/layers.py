@@ -23,8 +23,8 @@ from ..comparison.differences import LEVEL
 from ..counting.held_out import NO_CLAIM
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import points, share
-from .rows import ProbeQuestion, ProbeResults, StateTried, Tested
-from .state_scores import GOLD, MODEL, RANDOM_WEIGHTS, StateScores, contrast_rows, first_columns, state_rows
+from .rows import MIXED, ProbeQuestion, ProbeResults, StateTried, Tested, layer_name, placed
+from .state_scores import GOLD, MODEL, OF_LAYER, RANDOM_WEIGHTS, StateScores, contrast_rows, first_columns, state_rows
 from .trainings.training import Kept
 
 _SCORES = {"uas": "UAS", "uuas": "UUAS", "dspr": "DSpr", "root": "root", "nspr": "NSpr"}
@@ -68,7 +68,8 @@ def _bounds(column: str) -> Callable[[Row], str]:
 
 def _layer(row: Row) -> str:
     """Return the layer of a row, or what predicts without states."""
-    return str(row["source"]) if pd.isna(row["layer"]) else f"{row['layer']:.0f}{' ←' if row['chosen'] else ''}"
+    name: str = str(row["source"]) if pd.isna(row["layer"]) else f"{row['layer']:.0f}"
+    return f"{name} ←" if row["chosen"] else name
 
 
 LAYERS = Schema(
@@ -76,8 +77,12 @@ LAYERS = Schema(
     "With probes of hidden states. One row per training and score, and per score of what reads no states.",
     (
         TableColumn("probe", "text", "the probe, with what it learns"),
-        TableColumn("layer", "count", "the layer, 0 for the output of the embedding block; empty without states"),
-        TableColumn("source", "text", "`model`, `random weights` (in all layers), or what predicts without states"),
+        TableColumn("layer", "count", "the layer, 0 for the embedding block; empty for a mix and without states"),
+        TableColumn(
+            "source",
+            "text",
+            "`model`, `random weights` (in all layers), `mix of layers` (of either), or what predicts without states",
+        ),
         TableColumn("task", "text", "`gold`, or the name of the control task"),
         TableColumn("run", "number from 1", "the training run"),
         TableColumn("score", "text", "the score: `uas`, `uuas`, `dspr`, `root`, `nspr`, or `accuracy`"),
@@ -93,11 +98,11 @@ STATES_TABLE = Schema(
         TableColumn("probe", "text", "the probe, with what it learns", "probe"),
         TableColumn("score", "text", "as in `probe_layers.csv`", "score", cell=lambda row: score_name(row["score"])),
         TableColumn(
-            "layer", "count", "the layer; empty for what reads no states", "layer", cell=_layer,
-            help="0 is the output of the embedding block; ← marks the layer that the dev sentences chose; other rows "
-            "predict without states",
+            "layer", "count", "the layer; empty for a mix and for what reads no states", "layer", cell=_layer,
+            help="0 is the output of the embedding block; ← marks the layer that the dev sentences chose; a mix "
+            "is a learned mean of all layers; other rows predict without states",
         ),
-        TableColumn("source", "text", "`model`, or the name of what predicts without states"),
+        TableColumn("source", "text", "`model`, `mix of layers`, or the name of what predicts without states"),
         TableColumn("runs", "count", "training runs"),
         TableColumn(
             "value value_low value_high", _SCORE,
@@ -105,6 +110,10 @@ STATES_TABLE = Schema(
             cell=_written("value"), beside=_bounds("value"),
             help="the share of heads (UAS), edges (UUAS), labels or roots that are right, in percent; or a mean "
             "correlation (DSpr, NSpr), as a number below 1",
+        ),
+        TableColumn(
+            "band_low band_high", _SCORE,
+            "the interval that holds for all layers of the model together, with 95 %; empty for what is no layer",
         ),
         TableColumn("value_sd", "number", "the standard deviation over runs"),
         TableColumn(
@@ -134,11 +143,20 @@ CONTRASTS = Schema(
     "With probes of hidden states. One row per difference of the first score of a probe.",
     (
         TableColumn("probe", "text", "the probe", "probe"),
-        TableColumn("layer", "count", "its layer", "layer"),
+        TableColumn(
+            "layer", "count", "its layer; empty for a mix", "layer",
+            cell=lambda row: "mix" if pd.isna(row["layer"]) else f"{row['layer']:.0f}",
+        ),
         TableColumn("second", "text", "what it is compared with", "minus"),
         TableColumn(
             "difference low high", "points", "its score minus that of the other; the interval is paired", "points",
             beside=bounds(),
+        ),
+        TableColumn(
+            "band_low band_high", "points",
+            "of another layer, the interval of the difference that holds for all other layers together, with 95 %",
+            "together", cell=lambda row: bounds("band")(row) or "–", room="page",
+            help="the interval of the difference that holds for all other layers together",
         ),
         TableColumn("p", "p", "the two-sided p value"),
         TableColumn("p_holm", "p", "adjusted for all differences of the probe (Holm 1979)", "adjusted p"),
@@ -153,6 +171,9 @@ TRAINING = Schema(
         TableColumn("run fold epoch", "number from 1", "the training run, the fold and the epoch"),
         TableColumn("loss dev_loss", "number", "the mean loss of a training and of a dev sentence"),
         TableColumn("rate", "number", "the learning rate"),
+        TableColumn(
+            "dev_score", "share", "the first score of the probe on dev sentences, if it decides which epoch is kept"
+        ),
     ),
 )
 
@@ -213,9 +234,9 @@ class Layers(ProbeQuestion):
             states=pd.DataFrame(list(state_rows(scored, chosen))),
             contrasts=pd.DataFrame(
                 list(contrast_rows(scored, chosen)),
-                columns=["probe", "layer", "second", "difference", "low", "high", "p", "p_holm"],
+                columns=CONTRASTS.names,
             ),
-            training=pd.DataFrame(looked["history"]),
+            training=_history(looked["history"]),
             units={probe: scored.units(first_columns(scored, probe, layer)) for probe, layer in chosen.items()},
             recipes=tuple(looked["recipes"]),
             parameters=looked["parameters"],
@@ -239,6 +260,8 @@ class Layers(ProbeQuestion):
 
     def draw(self, answer: LayerTables, results: ProbeResults, title: str) -> Mapping[str, Figure]:
         """Draw the scores by layer."""
+        if answer.states["layer"].isna().all():  # a mix alone has no curve
+            return {}
         return {"probe_layers": layers_figure(answer.states, results.argmax, title=title)}
 
     def values(self, answer: LayerTables, results: ProbeResults) -> Mapping[str, Any]:
@@ -260,6 +283,12 @@ class Layers(ProbeQuestion):
         if not results.answers.get("head_weights"):
             return None
         return Contribution(findings=tuple(self.findings(answer, results)))
+
+
+def _history(epochs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return how all trainings went, with layers as tables have them."""
+    layers = (placed(epoch["layer"], epoch["source"]) for epoch in epochs)
+    return pd.DataFrame([{**epoch, "layer": at[0], "source": at[1]} for epoch, at in zip(epochs, layers, strict=True)])
 
 
 def states_table(answer: LayerTables) -> ShownTable:
@@ -291,7 +320,8 @@ def layers_figure(states: pd.DataFrame, methods: pd.DataFrame, *, title: str) ->
     for axes, probe in zip(grid.flat, probes, strict=False):
         of_probe = states[(states["probe"] == probe) & ~states["by_length"]]
         _draw_states(axes, of_probe[of_probe["layer"].notna()].sort_values("layer"))
-        lines = [(row["source"], row["value"]) for row in rows_of(of_probe[of_probe["layer"].isna()])]
+        of_floors = of_probe[of_probe["layer"].isna() & (of_probe["source"] != MIXED)]
+        lines = [(row["source"], row["value"]) for row in rows_of(of_floors)]
         if make_state_probe(probe).finds_heads:
             known = methods.set_index("method")["uas"]
             lines = [(name, known[name]) for name in _BESIDE_HEADS if name in known]
@@ -314,6 +344,7 @@ def _draw_states(axes: Axes, rows: pd.DataFrame) -> None:
     """Draw the scores of one probe by layer, with those of its control task and of random weights."""
     blue, orange, grey = (str(PALETTE["named"][name][0]).upper() for name in ("blue", "orange", "grey"))
     layers, values = rows["layer"].to_numpy(), 100 * rows["value"].to_numpy()
+    axes.fill_between(layers, 100 * rows["band_low"], 100 * rows["band_high"], color=blue, alpha=0.12, linewidth=0)
     axes.fill_between(layers, 100 * rows["value_low"], 100 * rows["value_high"], color=blue, alpha=0.2, linewidth=0)
     axes.plot(layers, values, color=blue, marker="o", markerfacecolor="white", markersize=4, label="states")
     is_chosen = rows["chosen"].to_numpy(dtype=bool)
@@ -332,38 +363,55 @@ def layer_texts(answer: LayerTables) -> Iterator[str]:
     """Yield what the first score of each probe says of layers, each under its condition."""
     states, contrasts = answer.states, answer.contrasts
     for probe in dict.fromkeys(states["probe"]):
-        of_probe = states[(states["probe"] == probe) & (states["source"] == MODEL) & ~states["by_length"]]
+        of_probe = states[(states["probe"] == probe) & states["source"].isin([MODEL, MIXED]) & ~states["by_length"]]
         if of_probe["value"].isna().all():
             continue
         best = next(row for row in rows_of(of_probe) if row["chosen"])
         score = score_name(best["score"])
         found = share(best["value"], best["value_low"], best["value_high"])
-        text = (
-            f"{probe}: on test sentences, layer {best['layer']:.0f}, which the dev sentences chose, has {score} {found}"
-        )
+        chosen = ", which the dev sentences chose," if best["layer"] >= 0 else ""
+        text = f"{probe}: on test sentences, {layer_name(best['layer'])}{chosen} has {score} {found}"
         if answer.units[probe] < FEWEST_UNITS or math.isnan(best["value_low"]):
             yield f"{text}. It is not compared: {NO_CLAIM.format(units='sentences')}."
             continue
         of_contrasts = rows_of(contrasts[contrasts["probe"] == probe])
-        own = [row for row in of_contrasts if row["layer"] == best["layer"]]
+        own = [row for row in of_contrasts if layer_name(row["layer"]) == layer_name(best["layer"])]
         for row in own:
-            if row["second"].startswith("layer "):
+            if row["second"].startswith(OF_LAYER):
                 continue
             difference = points(row["difference"], row["low"], row["high"])
             verdict = "" if is_clear(row) else ", which is not clear,"
             text += f"; {difference}{verdict} against {row['second']}"
         yield f"{text}."
-        of_layers = [row for row in own if row["second"].startswith("layer ")]
-        same = [row["second"].removeprefix("layer ") for row in of_layers if not is_clear(row)]
+        of_layers = [row for row in own if row["second"].startswith(OF_LAYER)]
+        same = [int(row["second"].removeprefix(OF_LAYER)) for row in of_layers if not is_told_apart(row)]
         if same:
-            layers = f"Layer {same[0]}" if len(same) == 1 else f"Layers {', '.join(same[:-1])} and {same[-1]}"
-            yield f"{probe}: {layers} cannot be told apart from layer {best['layer']:.0f}."
+            yield (
+                f"{probe}: {_named(same)} cannot be told apart from layer {best['layer']:.0f}, by intervals that hold "
+                "for all layers together."
+            )
         below = [
             row for row in of_contrasts if row["second"] == RANDOM_WEIGHTS and row["difference"] < 0 and is_clear(row)
         ]
         for row in below:
             difference = points(row["difference"], row["low"], row["high"])
-            yield f"{probe}: layer {row['layer']:.0f} is below random weights ({difference})."
+            yield f"{probe}: {layer_name(row['layer'])} is below random weights ({difference})."
+
+
+def _named(layers: Sequence[int]) -> str:
+    """Name layers, those that follow one another by the first and the last."""
+    ranges = list[list[int]]()
+    for layer in layers:
+        if ranges and layer == ranges[-1][-1] + 1:
+            ranges[-1].append(layer)
+        else:
+            ranges.append([layer])
+    parts: list[str] = []
+    for found in ranges:
+        parts += [f"{found[0]} to {found[-1]}"] if len(found) > 2 else map(str, found)
+    if len(layers) == 1:
+        return f"Layer {parts[0]}"
+    return f"Layers {', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else f"Layers {parts[0]}"
 
 
 def recipe_phrase(recipe: StateRecipe) -> str:
@@ -378,3 +426,8 @@ def recipe_phrase(recipe: StateRecipe) -> str:
 def is_clear(row: Mapping[str, Any]) -> bool:
     """Whether a difference excludes 0 with its whole interval, and is significant after adjustment."""
     return bool(row["p_holm"] < LEVEL and (row["low"] > 0 or row["high"] < 0))
+
+
+def is_told_apart(row: Mapping[str, Any]) -> bool:
+    """Whether a layer differs clearly from the chosen one, also by the interval that holds for all layers together."""
+    return is_clear(row) and not row["band_low"] <= 0 <= row["band_high"]

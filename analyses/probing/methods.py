@@ -20,6 +20,8 @@ class Baseline:
     color: str = "grey"
 
 
+BEST_HEAD = "best single head"
+
 BASELINES = (
     Baseline("right-branching", lambda: FixedOffset(1), "always the next word"),
     Baseline(
@@ -35,7 +37,7 @@ BASELINES = (
         "yellow",
     ),
     Baseline(
-        "best single head",
+        BEST_HEAD,
         SingleHead,
         "the word that one attention head points to most; head and direction chosen on the training sentences",
         "green",

@@ -119,8 +119,8 @@ class ProbeOptions(OptionGroup):
     """The controls, separated by spaces or commas:
 
     - task: the probes are also trained on the control task.
-    - random-init or random-init:K: the attention probes are also trained, with every seed, on 1 or K copies of the
-      model that keep its embeddings and have random weights otherwise.
+    - random-init or random-init:K: the probes that read attention or hidden states are also trained, with every seed,
+      on 1 or K copies of the model that keep its embeddings and have random weights otherwise.
     - none: there are no controls.
     """
 

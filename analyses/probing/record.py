@@ -23,7 +23,7 @@ from ...storage.writing import amount
 from ..contract import Counted
 from ..counting.metric import Metric
 from ..shared.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
-from .rows import NAME, STATES, ProbeFacts, RightWords, StateCounts, Tried
+from .rows import MIX, NAME, STATES, ProbeFacts, RightWords, StateCounts, Tried
 from .run_options import ProbingOptions
 from .trainings.inputs import ProbingInputs, Workspace
 from .trainings.state_training import TrainedStates
@@ -104,13 +104,18 @@ def _describe_states(options: ProbingOptions, trained: TrainedStates) -> dict[st
     return {
         "states": {
             "probes": options.probes.of_states(),
-            "layers": list(trained.layers),
+            "layers": [_recorded(layer) for layer in trained.layers],
             "pooling": options.states.pooling,
-            "chosen_layers": dict(trained.chosen),
+            "chosen_layers": {name: _recorded(layer) for name, layer in trained.chosen.items()},
             "recipes": {name: asdict(probe.usual) for name, probe in probes.items()},
             "sentences_made": sum(store.made for store in trained.stores),
         }
     }
+
+
+def _recorded(layer: int) -> int | str:
+    """Return a layer as the run record has it."""
+    return "mix" if layer == MIX else layer
 
 
 def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes) -> Counted[ProbeFacts]:
@@ -142,7 +147,11 @@ def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: Trai
     metrics: dict[str, Metric] = {NAME: metric}
     if trained.states.outcomes:
         metrics[STATES] = of_states = StateCounts(sum(len(outcome.tried) for outcome in trained.states.outcomes))
-        of_states.update(np.concatenate([outcome.fractions for outcome in trained.states.outcomes], axis=1))
+        outcomes = trained.states.outcomes
+        of_states.update(
+            np.concatenate([outcome.fractions for outcome in outcomes], axis=1),
+            [outcome.edges for outcome in outcomes if outcome.edges is not None],
+        )
     return Counted(of_run, metrics, {})
 
 
@@ -239,6 +248,13 @@ def notes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes
         yield (
             "Tested sentences of more than three words that also occur word for word in training: "
             f"{repeated:,} of {tested:,}."
+        )
+    finds_heads = any(make_state_probe(name).finds_heads for name in options.probes.of_states())
+    if finds_heads and options.probes.control_task():
+        yield (
+            "The control task of the table of heads is easy for hidden states, which hold the position of every word, "
+            "so that selectivities there can be compared among probes of attention only. The selectivity of probes of "
+            "states that stands on control trees is in the table of hidden states."
         )
     first_sentence = test_store[0]
     if not first_sentence.special[0, [0, -1]].any():  # neither its first position nor its last one

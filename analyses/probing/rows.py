@@ -38,6 +38,12 @@ NAME = "probe"
 STATES = "probe_states"
 """The name of the counts of probes of hidden states."""
 
+NO_LAYER, MIX = -1, -2
+"""What stands for a layer in what is stored where nothing reads states, and where a mix of all layers is read."""
+
+MIXED = "mix of layers"
+"""What tables call a mix."""
+
 ROOT_LENGTH = 0
 """The dependency length of root words in tables."""
 
@@ -73,13 +79,26 @@ class StateTried:
     """What one column of the counts of state probes is: a score of a training, or of what reads no states."""
 
     probe: str
-    layer: int  # −1 for what reads no states
+    layer: int  # or `NO_LAYER` or `MIX`
     source: str  # the model, random weights, or the name of what reads no states
     task: str  # "gold", or the name of a control task
     run: int  # 1-based
     score: str
     by_length: bool  # whether the score is averaged by sentence length
     dev: float | None  # the score on the dev sentences, by which layers are chosen
+
+
+def placed(layer: int, source: str) -> tuple[float, str]:
+    """Return the layer and the source as tables have them: a mix has no layer, and its name is in the source."""
+    if layer >= 0:
+        return layer, source
+    named = {"model": MIXED, "random weights": f"{MIXED}, random weights"}
+    return float("nan"), named[source] if layer == MIX else source
+
+
+def layer_name(layer: float) -> str:
+    """Return what texts call a layer, or the mix, which has none."""
+    return f"layer {layer:.0f}" if layer >= 0 else f"the {MIXED}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,27 +148,38 @@ class RightWords(Metric):
 
 
 class StateCounts(Metric):
-    """What each tested sentence adds to the scores of probes of hidden states: to a numerator and to a denominator."""
+    """What each tested sentence adds to the scores of probes of hidden states, and which edges of its tree are found.
+
+    What is added has a numerator and a denominator. Edges stand sentence by sentence in the order of `tree_edges`.
+    """
 
     def __init__(self, tried: int) -> None:
         super().__init__()
         self.tried = tried
         self.fractions: list[Tensor]
         self.add_state("fractions", [], "cat")
+        self.edges: list[Tensor]
+        self.add_state("edges", [], "cat")
 
-    def update(self, fractions: Float[ndarray, "sentences tried 2"]) -> None:
+    def update(
+        self, fractions: Float[ndarray, "sentences tried 2"], edges: Sequence[Bool[ndarray, " edges"]] = ()
+    ) -> None:
         """Count the tested sentences."""
         self.fractions.append(torch.from_numpy(fractions))
+        self.edges.append(torch.from_numpy(np.stack(edges, axis=1) if edges else np.zeros((0, 0), dtype=bool)))
 
     def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
         """Add the sentences of another run after those of this one, as the facts do."""
         if not isinstance(incoming_state, StateCounts):
             raise ValueError("only the sentences of another probing run can be added")
         self.fractions = [*self.fractions, *incoming_state.fractions]
+        self.edges = [*self.edges, *incoming_state.edges]
 
-    def compute(self) -> npt.NDArray[np.float64]:
-        """Return the fractions, shape (sentences, tried, 2)."""
-        return torch.cat(self.fractions).numpy() if self.fractions else np.zeros((0, self.tried, 2))
+    def compute(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """Return the fractions, shape (sentences, tried, 2), and the edges, shape (edges, those that predict edges)."""
+        if not self.fractions:
+            return np.zeros((0, self.tried, 2)), np.zeros((0, 0), dtype=bool)
+        return torch.cat(self.fractions).numpy(), torch.cat(self.edges).numpy()
 
 
 @dataclass(frozen=True)
@@ -202,6 +232,7 @@ class Tested:
         sentences, attempts: the tested sentences, and the attempts in the order of the table.
         words: all words of the sentences.
         states: what each sentence adds to the scores of probes of hidden states; None without such probes.
+        edges: which edges of trees are found by each attempt at predicting edges; None without such probes.
         groups: the attempts at finding heads, by method and decoding.
         facts: what else is known of the run.
         min_count: the least number of words of which something is said.
@@ -219,7 +250,10 @@ class Tested:
             for tried, words in zip(counted.facts.tried, right.T, strict=True)
         ]
         self.groups = by_method(self.attempts)
-        self.states = counted.metric(STATES, StateCounts).compute() if STATES in counted.metrics else None
+        self.states: Float[ndarray, "sentences tried 2"] | None = None
+        self.edges: Bool[ndarray, "edges tried"] | None = None
+        if STATES in counted.metrics:
+            self.states, self.edges = counted.metric(STATES, StateCounts).compute()
 
     @cached_property
     def weights(self) -> Float[ndarray, "replicates sentences"]:

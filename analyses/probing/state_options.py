@@ -12,6 +12,8 @@ from ..option_groups import Bounds
 from ..shared.numbers import Number
 from ..shared.option_types import split_names
 
+_MIX = "mix"
+
 
 @dataclass(frozen=True)
 class StateProbeOptions(OptionGroup):
@@ -24,12 +26,13 @@ class StateProbeOptions(OptionGroup):
         >>> StateProbeOptions(layers=("last",)).check()
         Traceback (most recent call last):
             ...
-        attentionology.analyses.option_groups.OptionError: --layers must be all, or numbers of layers from 0, not 'last'
+        attentionology.analyses.option_groups.OptionError: --layers must be all, numbers from 0, or mix, not 'last'
     """
 
     layers: Annotated[tuple[str, ...], arg(metavar="L [L ...]")] = ("all",)
     """The layers whose hidden states are probed, separated by spaces or commas: 0 is the output of the embedding block.
-    By default all are."""
+    By default all are. With mix, alone or beside them, probes also read a weighted mean of the states of all layers,
+    whose weights are learned."""
 
     pooling: Literal["mean", "first", "last"] = "mean"
     """How the states of the pieces of a word become one: their mean, or the state of the first or of the last piece.
@@ -52,21 +55,30 @@ class StateProbeOptions(OptionGroup):
         super().check()
         names = split_names(self.layers)
         for name in names:
-            if name != "all" and not name.isdecimal():
-                raise OptionError(f"--layers must be all, or numbers of layers from 0, not {name!r}")
-        if not names or ("all" in names and len(names) > 1):
-            raise OptionError("--layers must be all, or numbers of layers from 0")
+            if name not in ("all", _MIX) and not name.isdecimal():
+                raise OptionError(f"--layers must be all, numbers from 0, or mix, not {name!r}")
+        if not names or ("all" in names and {*names} - {"all", _MIX}):
+            raise OptionError("--layers must be all, or numbers of layers from 0, either with or without mix")
 
     def chosen(self, last: int) -> tuple[int, ...]:
-        """Return the layers of a model, given its last one.
+        """Return the layers of a model that are probed one by one, given its last one.
 
         Raises:
             OptionError: the model has no such layer.
         """
-        names = split_names(self.layers)
-        if names == ["all"]:
+        names = [name for name in split_names(self.layers) if name != _MIX]
+        if "all" in names:
             return tuple(range(last + 1))
         numbers = sorted({int(name) for name in names})
-        if numbers[-1] > last:
+        if numbers and numbers[-1] > last:
             raise OptionError(f"--layers: the layers of the model are 0 to {last}; there is no layer {numbers[-1]}")
         return tuple(numbers)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether a mix of all layers is probed."""
+        return _MIX in split_names(self.layers)
+
+    def stored(self, last: int) -> tuple[int, ...]:
+        """Return the layers of a model whose states are needed, given its last one."""
+        return tuple(range(last + 1)) if self.mixed else self.chosen(last)

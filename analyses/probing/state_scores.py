@@ -15,7 +15,12 @@ from ...probes.states.tree_scores import LENGTHS, Fraction, mean_by_length
 from ..comparison.differences import holm
 from ..counting.best_head import interval as bootstrap_interval
 from ..counting.resampling import effective_number
-from .rows import StateTried, Tested, deviation, mean, scores
+from .rows import MIX, MIXED, StateTried, Tested, deviation, layer_name, mean, placed, scores
+
+CONFIDENCE = 0.95
+
+OF_LAYER = "layer "
+"""What the names of other layers begin with."""
 
 MODEL, RANDOM_WEIGHTS, GOLD = "model", "random weights", "gold"
 
@@ -69,10 +74,11 @@ class StateScores:
     def row(self, column: int) -> dict[str, Any]:
         """Return the row of a column."""
         tried = self.tried[column]
+        layer, source = placed(tried.layer, tried.source)
         return {
             "probe": tried.probe,
-            "layer": math.nan if tried.layer < 0 else tried.layer,
-            "source": tried.source,
+            "layer": layer,
+            "source": source,
             "task": tried.task,
             "run": tried.run,
             "score": tried.score,
@@ -105,23 +111,30 @@ def state_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[dict[
     for tried in scored.tried:
         if tried.task == GOLD and tried.source != RANDOM_WEIGHTS:
             seen.setdefault((tried.probe, tried.score, tried.layer, tried.source), tried)
+    bands = _bands(scored, [(probe, score, layer) for probe, score, layer, _ in seen if layer >= 0])
     for (probe, score, layer, source), tried in sorted(
-        seen.items(), key=lambda item: ([*chosen].index(item[0][0]), item[1].by_length, item[0][2])
+        seen.items(),
+        # A mix comes after the layers, and what reads no states before them.
+        key=lambda item: ([*chosen].index(item[0][0]), item[1].by_length, item[0][2] == MIX, item[0][2]),
     ):
         columns = scored.columns(probe, layer, source, GOLD, score)
         value, replicates = scored.mean_of(columns)
         control = scored.columns(probe, layer, MODEL, _first_control(probe), score)
         random = scored.columns(probe, layer, RANDOM_WEIGHTS, GOLD, score)
         low, high = _bounds(replicates)
+        of_layer, named = placed(layer, source)
+        band_low, band_high = bands.get((probe, score, layer), (math.nan, math.nan))
         yield {
             "probe": probe,
             "score": score,
-            "layer": math.nan if layer < 0 else layer,
-            "source": source,
+            "layer": of_layer,
+            "source": named,
             "runs": len(columns),
             "value": value,
             "value_low": low,
             "value_high": high,
+            "band_low": band_low,
+            "band_high": band_high,
             "value_sd": deviation([scored.value(column) for column in columns]),
             **_beside("control", "selectivity", value, replicates, scored.mean_of(control)),
             **_beside("random", "over_random", value, replicates, scored.mean_of(random)),
@@ -134,6 +147,38 @@ def state_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[dict[
 def _bounds(replicates: ndarray) -> tuple[float, float]:
     """Return the interval of a score, without the replicates that have nothing to score."""
     return bootstrap_interval(replicates[np.isfinite(replicates)])
+
+
+def _bands(
+    scored: StateScores, keys: Sequence[tuple[str, str, int]]
+) -> dict[tuple[str, str, int], tuple[float, float]]:
+    """Return the band of each score of the model that holds for all of its layers together."""
+    found: dict[tuple[str, str, int], tuple[float, float]] = {}
+    for probe, score in dict.fromkeys((probe, score) for probe, score, _ in keys):
+        of_score = [key for key in keys if key[:2] == (probe, score)]
+        means = [scored.mean_of(scored.columns(probe, layer, MODEL, GOLD, score)) for *_, layer in of_score]
+        found.update(zip(of_score, simultaneous(means), strict=True))
+    return found
+
+
+def simultaneous(estimates: Sequence[tuple[float, ndarray]]) -> list[tuple[float, float]]:
+    """Return intervals of several numbers, given with their replicates, that hold for all together in 95 % of cases.
+
+    They are as many standard deviations wide to either side as the largest deviation of a replicate from its number has
+    in 95 % of the replicates. NaN without replicates.
+    """
+    values, replicates = np.array([value for value, _ in estimates]), [drawn for _, drawn in estimates]
+    if not replicates or len({len(drawn) for drawn in replicates}) > 1:
+        return [(math.nan, math.nan)] * len(values)
+    drawn = np.array(replicates)
+    drawn = drawn[:, np.isfinite(drawn).all(0)]
+    if drawn.shape[1] < 2:
+        return [(math.nan, math.nan)] * len(values)
+    deviations = drawn.std(axis=1, ddof=1)
+    varies = deviations > 0
+    largest = np.abs(drawn - values[:, None])[varies] / deviations[varies, None]
+    width = float(np.quantile(largest.max(0), CONFIDENCE)) if varies.any() else 0.0
+    return list(zip((values - width * deviations).tolist(), (values + width * deviations).tolist(), strict=True))
 
 
 def _first_control(probe: str) -> str:
@@ -165,7 +210,7 @@ def contrast_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[tu
             other_layer, source = tried
             other = scored.mean_of(scored.columns(probe, other_layer, source, GOLD, score))
             if source == MODEL and other_layer != layer:
-                others.append((layer, own, f"layer {other_layer}", other))
+                others.append((layer, own, MIXED if other_layer == MIX else layer_name(other_layer), other))
             elif source == RANDOM_WEIGHTS and other_layer == 0 and not make_state_probe(probe).reads_maps:
                 continue  # the same states, bit by bit
             elif source == RANDOM_WEIGHTS:
@@ -180,12 +225,20 @@ def contrast_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[tu
                 others.append((layer, own, name, other))
             elif name in chosen:
                 other = scored.mean_of(scored.columns(name, layer, MODEL, GOLD, score))
-                others.append((layer, own, f"{name} of layer {layer}", other))
+                others.append((layer, own, f"{name} of {layer_name(layer)}", other))
         tests = [_tested(first, second) for _, first, _, second in others]
         adjusted = iter(holm([p for *_, p in tests if not math.isnan(p)]))
+        of_layers = [
+            (first[0] - second[0], first[1] - second[1])
+            for _, first, name, second in others
+            if name.startswith(OF_LAYER) and len(first[1]) == len(second[1])
+        ]
+        bands = iter(simultaneous(of_layers))
         for (of_layer_number, first, name, second), (low, high, p) in zip(others, tests, strict=True):
             p_holm = math.nan if math.isnan(p) else next(adjusted)
-            yield probe, of_layer_number, name, first[0] - second[0], low, high, p, p_holm
+            is_layer = name.startswith(OF_LAYER) and len(first[1]) == len(second[1])
+            band = next(bands) if is_layer else (math.nan, math.nan)
+            yield probe, placed(of_layer_number, MODEL)[0], name, first[0] - second[0], low, high, *band, p, p_holm
 
 
 def _tested(first: tuple[float, ndarray], second: tuple[float, ndarray]) -> tuple[float, float, float]:

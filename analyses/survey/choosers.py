@@ -46,6 +46,15 @@ class ChooserContrast:
     difference: Difference  # of the mean losses, first minus second; its p value is adjusted for all pairs
 
 
+@dataclass(frozen=True, eq=False)
+class ModelChoosers:
+    """The differences between treebanks that choose, of one model with one kind of map."""
+
+    model: str
+    map: str
+    contrasts: tuple[ChooserContrast, ...]
+
+
 @dataclass(eq=False)
 class _Sums:
     """What two treebanks that choose have on other treebanks so far."""
@@ -98,14 +107,14 @@ class Choosers:
         ]
 
 
-def transfer_findings(contrasts: Mapping[tuple[str, str], Sequence[ChooserContrast]]) -> Iterator[str]:
+def transfer_findings(choosers: Sequence[ModelChoosers]) -> Iterator[str]:
     """Yield a sentence for each model and kind of map: which treebanks choose heads that transfer clearly worse."""
-    several_maps = len({kind for _, kind in contrasts}) > 1
-    for (model, kind), of_model in contrasts.items():
-        tested = [one for one in of_model if one.difference.tested]
+    several_maps = len({of_model.map for of_model in choosers}) > 1
+    for of_model in choosers:
+        tested = [one for one in of_model.contrasts if one.difference.tested]
         if not tested:
             continue
-        name = f"{model} ({kind})" if several_maps else model
+        name = f"{of_model.model} ({of_model.map})" if several_maps else of_model.model
         clear = [one for one in tested if one.difference.significant]
         pairs = amount(len(tested), "pairs of treebanks", "pair of treebanks")
         if not clear:

@@ -32,7 +32,18 @@ from ..comparison.findings import clear_first, difference_text
 from ..comparison.results import Contrast, Pairing, Side, contrast, contrasts_of, row_of
 from ..counting.comparable import Comparable, Measured, replicate_order
 from ..dependency.accuracy import TOTALS
-from .rows import MEAN, About, SurveyContrast, SurveyFacts, SurveyQuestion, joined_table, pair_name
+from .collecting import Collector, KeptCell
+from .rows import (
+    CONTRASTS,
+    MEAN,
+    About,
+    SurveyContrast,
+    SurveyContrasts,
+    SurveyFacts,
+    SurveyQuestion,
+    joined_table,
+    pair_name,
+)
 
 SURVEY_CONTRASTS = Schema(
     "survey_contrasts",
@@ -88,15 +99,23 @@ class ContrastTables(NamedTuple):
 class Differences(SurveyQuestion):
     """In which relations do kinds of maps or models differ?"""
 
-    name = "contrasts"
+    name = CONTRASTS
     tables = (SURVEY_CONTRASTS, SURVEY_MEANS)
     template = Path(__file__).with_name("contrasts.html.j2")
+    collection = SurveyContrasts
+
+    def collector(self, facts: SurveyFacts) -> ContrastCollector:
+        """Return what compares the cells of each treebank."""
+        return ContrastCollector(facts.min_count)
+
+    def say(self, answer: ContrastTables, survey: SurveyFacts) -> Sequence[str]:
+        """Return how many differences were tested, and how many of these are significant."""
+        return differences_in_words(survey)
 
     def find(self, counts: SurveyFacts, looked: Any, earlier: Mapping[str, Any]) -> ContrastTables:
         """Return the differences within treebanks, and those of means over treebanks."""
-        return ContrastTables(
-            differences_of(counts.contrasts, SURVEY_CONTRASTS), differences_of(counts.means, SURVEY_MEANS)
-        )
+        within, means = counts.contrasts, counts.means
+        return ContrastTables(differences_of(within, SURVEY_CONTRASTS), differences_of(means, SURVEY_MEANS))
 
     def frames(self, answer: ContrastTables, results: SurveyFacts) -> Mapping[str, pd.DataFrame]:
         """Return the tables as they are written."""
@@ -120,14 +139,6 @@ class Differences(SurveyQuestion):
         return survey_findings(results)
 
 
-@dataclass(frozen=True, eq=False)
-class Measurements:
-    """What can be compared of a cell."""
-
-    model: str
-    families: Mapping[str, Sequence[Comparable]]  # of each kind of map that was counted, by its name, in order
-
-
 @dataclass(eq=False)
 class _Pool:
     """What two sides have on all treebanks so far."""
@@ -138,18 +149,18 @@ class _Pool:
     treebanks: dict[str, int] = field(default_factory=dict)  # how many are in the sums, by relation
 
 
-class Contrasts:
+class ContrastCollector(Collector[None, SurveyContrasts]):
     """Collects the contrasts of a survey, one treebank at a time."""
 
     def __init__(self, min_count: int) -> None:
         self.min_count = min_count
-        self.within: list[SurveyContrast] = []
+        self._within: list[SurveyContrast] = []
         self._pools: dict[tuple[About, Side, Side], _Pool] = {}
 
     def add(
         self,
         treebank: str,
-        cells: Sequence[Measurements],
+        cells: Sequence[KeptCell],
         pairing_of: Callable[[str, str], Pairing] = lambda first_model, other_model: "paired",
     ) -> None:
         """Compare all kinds of maps and all models on one treebank; two models may have read different sentences."""
@@ -195,9 +206,13 @@ class Contrasts:
                         first_sum, second_sum = _sum(earlier_first, first_sum), _sum(earlier_second, second_sum)
                     pool.sums[row.group] = first_sum, second_sum
                     pool.treebanks[row.group] = pool.treebanks.get(row.group, 0) + 1
-            self.within.append(SurveyContrast(about, _without_deviations(compared), treebank))
+            self._within.append(SurveyContrast(about, _without_deviations(compared), treebank))
 
-    def means(self) -> list[SurveyContrast]:
+    def collected(self) -> SurveyContrasts:
+        """Return the differences within treebanks, and those of means."""
+        return SurveyContrasts(tuple(self._within), tuple(self._means()))
+
+    def _means(self) -> list[SurveyContrast]:
         """Return the differences of means over treebanks, for each pair that several treebanks have."""
         results = []
         for (about, first_side, second_side), pool in self._pools.items():

@@ -18,11 +18,10 @@ from ...reports.tables import records
 from ..questions import section_of
 from .accuracy import Accuracy, MatrixMaker, accuracies_table
 from .cells import Cells, fit_table
-from .choosers import transfer_findings
-from .contrasts import Differences, differences_in_words
+from .contrasts import Differences
 from .rows import SurveyFacts, SurveyQuestion, grid_size, rows_table
 from .training import SURVEY_TRAINING, Training
-from .transfer import SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS, Transfer
+from .transfer import SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS, Transfer, TransferRows
 
 QUESTIONS: tuple[SurveyQuestion, ...] = (Cells(), Accuracy(), Differences(), Transfer(), Training())
 """The questions of a survey, in the order of the page."""
@@ -44,13 +43,10 @@ class Survey(SurveyFacts, Saved):
         treebanks: the names of the treebanks in order.
         maps: the kinds of maps in order.
         results: what came out of each cell, treebank by treebank.
-        contrasts: the differences between kinds of maps and between models, within each treebank.
-        means: the differences of means over treebanks.
         relation: the relation that the terminal and the first figure show.
         min_count: relations with fewer words are grayed and not tested.
         left_out: treebanks that a pattern of names stands for and that cannot be read, each with the reason.
-        transfer_rows, transfer_mean_rows, training_rows: the rows of the tables of transfer and training.
-        choosers: by model and kind of map, how the heads of two treebanks transfer to the same other treebanks.
+        collected: what questions have collected over the treebanks, by their names.
 
     Example:
         >>> from attentionology import CorpusOptions, CountOptions, survey
@@ -68,10 +64,15 @@ class Survey(SurveyFacts, Saved):
         """The answers of the questions that the survey asks, by name."""
         answers: dict[str, Any] = {}
         for question in QUESTIONS:
-            answer = question.find(self, None, answers)
+            answer = question.find(self, self.collected.get(question.name), answers)
             if answer is not None:
                 answers[question.name] = answer
         return answers
+
+    @property
+    def answered(self) -> list[tuple[SurveyQuestion, Any]]:
+        """The questions that have an answer, each with its answer."""
+        return [(question, self.answers[question.name]) for question in QUESTIONS if question.name in self.answers]
 
     @property
     def table(self) -> pd.DataFrame:
@@ -96,17 +97,21 @@ class Survey(SurveyFacts, Saved):
     @cached_property
     def transfer_table(self) -> pd.DataFrame:
         """The best heads of each treebank on every other one, see `attentionology.analyses.survey.transfer`."""
-        return rows_table(self.transfer_rows, SURVEY_TRANSFER)
+        return rows_table(self._losses.rows, SURVEY_TRANSFER)
 
     @cached_property
     def transfer_means_table(self) -> pd.DataFrame:
         """The rows of `transfer_table` as means over relations, and those as means over the treebanks that score."""
-        return rows_table(self.transfer_mean_rows, SURVEY_TRANSFER_MEANS)
+        return rows_table(self._losses.means, SURVEY_TRANSFER_MEANS)
+
+    @property
+    def _losses(self) -> TransferRows:
+        return self.answers.get("transfer", TransferRows())  # type: ignore[no-any-return]
 
     @cached_property
     def training_table(self) -> pd.DataFrame:
         """The accuracies over the checkpoints of models, see `attentionology.analyses.survey.training`."""
-        return rows_table(self.training_rows, SURVEY_TRAINING)
+        return self.answers.get("training", rows_table((), SURVEY_TRAINING))  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
@@ -123,14 +128,13 @@ def survey_section(survey: Survey, out: Path | None = None) -> Section:
         "survey": records(survey.table),
         "survey_contrasts": records(survey.contrasts_table),
     }
-    asked = [(question, survey.answers[question.name]) for question in QUESTIONS if question.name in survey.answers]
     title = f"Survey of {grid_size(survey.models, survey.treebanks, survey.maps)}"
-    return section_of(asked, survey, title, "", summary=summary)
+    return section_of(survey.answered, survey, title, "", summary=summary)
 
 
 def in_terminal(survey: Survey, width: int) -> RenderableType:
     """Return the warnings, the matrix of one relation, with models and maps as rows, and what a reader has to know."""
-    lines = [f"Survey of {grid_size(survey.models, survey.treebanks, survey.maps)}.", *differences_in_words(survey)]
+    lines = [f"Survey of {grid_size(survey.models, survey.treebanks, survey.maps)}."]
     if survey.left_out_heads:
         roots = sum(left_out["roots"] for left_out in survey.left_out_heads)
         empty_nodes = sum(left_out["empty_nodes"] for left_out in survey.left_out_heads)
@@ -138,7 +142,8 @@ def in_terminal(survey: Survey, width: int) -> RenderableType:
             "The gold are the enhanced dependencies; left out in all cells together: "
             f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes."
         )
-    lines += transfer_findings(survey.choosers)
+    for question, answer in survey.answered:
+        lines += question.say(answer, survey)
     for result, failure in survey.failures:
         kind = f" ({failure.kind})" if failure.kind else ""
         lines.append(f"Failed: {result.cell.model} on {result.cell.treebank}{kind}: {failure.reason}")

@@ -7,20 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePath
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import pandas as pd
 from matplotlib.axes import Axes
 
+from ...corpora_loaders import coarse_relation
 from ...corpora_loaders.describing import amount
 from ...corpora_loaders.releases import grouped_reasons
 from ...reports.columns import Row, Schema, TableColumn
 from ...reports.format import head_name
 from ...reports.run_folder import address_of
 from ..comparison.results import Contrast
+from ..dependency.accuracy import TOTALS, Asked
 from ..questions import Question
 from ..shared.explored import address
-from .choosers import ChooserContrast
+from .collecting import Collector
 
 About = Literal["maps", "models"]
 """Whether a contrast is between kinds of maps of one model, or between models with one kind of map."""
@@ -28,6 +30,9 @@ About = Literal["maps", "models"]
 
 DARK = 0.6
 """The share of the color map from which on the text of an entry is white."""
+
+CONTRASTS = "contrasts"
+"""The name of the question that compares cells, whose differences also stand in the matrices of accuracies."""
 
 MEAN = "mean"
 """The column of differences of means over treebanks."""
@@ -87,11 +92,20 @@ class SurveyContrast:
     treebanks: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, eq=False)
+class SurveyContrasts:
+    """The differences of a survey, which are shown in tables of their own and in the matrices of accuracies."""
+
+    within: tuple[SurveyContrast, ...] = ()  # treebanks
+    means: tuple[SurveyContrast, ...] = ()  # over treebanks
+
+
 @dataclass(frozen=True, repr=False)
 class SurveyFacts:
     """Everything that the questions of a survey are answered from; see `attentionology.analyses.Survey`.
 
     Attributes:
+        collected: what questions have collected over the treebanks, by their names.
         out: the folder of the page, from which heads lead to the reports of cells; None if they lead nowhere.
     """
 
@@ -99,16 +113,25 @@ class SurveyFacts:
     treebanks: tuple[str, ...]
     maps: tuple[str, ...]
     results: tuple[CellResult, ...]
-    contrasts: tuple[SurveyContrast, ...]
-    means: tuple[SurveyContrast, ...]
     relation: str
     min_count: int
     left_out: Mapping[str, str] = field(default_factory=dict)
-    transfer_rows: Sequence[Mapping[str, Any]] = ()
-    transfer_mean_rows: Sequence[Mapping[str, Any]] = ()
-    training_rows: Sequence[Mapping[str, Any]] = ()
-    choosers: Mapping[tuple[str, str], Sequence[ChooserContrast]] = field(default_factory=dict)
+    collected: Mapping[str, Any] = field(default_factory=dict)
     out: Path | None = None
+
+    @property
+    def contrasts(self) -> tuple[SurveyContrast, ...]:
+        """The differences between kinds of maps and between models, within each treebank."""
+        return self._differences.within
+
+    @property
+    def means(self) -> tuple[SurveyContrast, ...]:
+        """The differences of means over treebanks."""
+        return self._differences.means
+
+    @property
+    def _differences(self) -> SurveyContrasts:
+        return self.collected.get(CONTRASTS, SurveyContrasts())  # type: ignore[no-any-return]
 
     @property
     def short_models(self) -> dict[str, str]:
@@ -165,8 +188,24 @@ class SurveyFacts:
         return f"{address_of(page, self.out)}{view}"
 
 
-SurveyQuestion = Question[None, None, SurveyFacts, Any]
-"""A question of a survey. It requests nothing, because each cell is a run of its own."""
+class SurveyQuestion(Question[None, None, SurveyFacts, Any]):
+    """A question of a survey. It requests nothing, because each cell is a run of its own.
+
+    What `find` gets as looked up is what its collector has collected.
+
+    Attributes:
+        collection: the type of what its collector has collected, a class of plain data.
+    """
+
+    collection: ClassVar[type[Any] | None] = None
+
+    def collector(self, facts: SurveyFacts) -> Collector[Any, Any] | None:
+        """Return what collects over a survey that has no results yet; None if this survey has nothing to collect."""
+        return None
+
+    def say(self, answer: Any, survey: SurveyFacts) -> Sequence[str]:
+        """Return what a terminal says about the answer."""
+        return ()
 
 
 class Entry(NamedTuple):
@@ -220,6 +259,13 @@ def entry_column(key: str, heading: str, *, shaded: bool = False) -> TableColumn
         link=lambda row: row[key].address,
         wraps=True,
     )
+
+
+def averaged(groups: Mapping[str, list[int]], asked: Asked) -> dict[str, list[int]]:
+    """Return the relations that are part of means: no totals, no groups of relations, and no root."""
+    together = {*TOTALS, *(name for name, _ in asked.unions)}
+    single = {name: rows for name, rows in groups.items() if name not in together}
+    return {name: rows for name, rows in single.items() if coarse_relation(name).lower() != "root"}
 
 
 def rows_table(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pd.DataFrame:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,11 +34,13 @@ from ...reports.drawing import (
     styled,
     ticks,
 )
+from ..comparison.results import Pairing
 from ..counting.comparable import Measured
 from ..counting.held_out import heldout_rate, interval_around, standard_error
 from ..counting.outcomes import Counts
 from ..dependency.accuracy import TOTALS
-from .rows import SurveyFacts, SurveyQuestion, rows_table
+from .collecting import CellCounts, Collector, KeptCell
+from .rows import SurveyFacts, SurveyQuestion, averaged, rows_table
 
 Array = npt.NDArray[Any]
 Row = dict[str, Any]
@@ -88,16 +90,29 @@ _MOST_PANELS = 4
 _COLORS = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW)
 
 
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """The rows of ``survey_training.csv``."""
+
+    rows: Sequence[Mapping[str, Any]] = ()
+
+
 class Training(SurveyQuestion):
     """How does the accuracy of heads change over the checkpoints of one model?"""
 
     name = "training"
+    collection = TrainingRows
     tables = (SURVEY_TRAINING,)
     template = Path(__file__).with_name("training.html.j2")
 
-    def find(self, counts: SurveyFacts, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def collector(self, facts: SurveyFacts) -> TrainingCurves | None:
+        """Return what collects the accuracies of checkpoints, if a model has enough."""
+        checkpoints = checkpoints_of(facts.models)
+        return TrainingCurves(checkpoints) if checkpoints else None
+
+    def find(self, counts: SurveyFacts, looked: TrainingRows | None, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the curves; None if no model has enough checkpoints."""
-        return rows_table(counts.training_rows, SURVEY_TRAINING) if counts.training_rows else None
+        return rows_table(looked.rows, SURVEY_TRAINING) if looked and looked.rows else None
 
     def frames(self, answer: pd.DataFrame, results: SurveyFacts) -> Mapping[str, pd.DataFrame]:
         """Return the table as it is written."""
@@ -106,7 +121,8 @@ class Training(SurveyQuestion):
     def draw(self, answer: pd.DataFrame, results: SurveyFacts, title: str) -> Mapping[str, Figure]:
         """Draw the curves of the first few models; those of others are in the table only."""
         return {
-            name: training_figure(results, model) for name, model in zip(_names(answer), _models(answer), strict=False)
+            name: training_figure(answer, results, model)
+            for name, model in zip(_names(answer), _models(answer), strict=False)
         }
 
     def values(self, answer: pd.DataFrame, results: SurveyFacts) -> Mapping[str, Any]:
@@ -188,23 +204,36 @@ def layer_accuracies(groups: Mapping[str, list[int]], counts: tuple[Counts, Coun
     return LayerAccuracies(len(frequent), tuple(layers))
 
 
-class TrainingCurves:
-    """Collects the rows of ``survey_training.csv``, one cell at a time."""
+class TrainingCurves(Collector[LayerAccuracies, TrainingRows]):
+    """Collects the rows of ``survey_training.csv``."""
 
-    def __init__(self, models: Sequence[str]) -> None:
-        self.checkpoints = checkpoints_of(models)
+    def __init__(self, checkpoints: Mapping[str, Sequence[TrainingStep]]) -> None:
+        self.checkpoints = checkpoints
         self._rows: dict[tuple[str, str, str], list[Row]] = {}  # by model, treebank and kind of map
 
-    def add(self, model: str, treebank: str, kind: str, measured: Sequence[Measured], layers: LayerAccuracies) -> None:
-        """Add what a model has on a treebank with one kind of map."""
-        rows = [{"about": "relation", "relation": one.group, "relations": 1, **_accuracy(one)} for one in measured]
-        rows += [
-            {"about": "layer", "layer": int(one.group), "relations": layers.relations, **_accuracy(one)}
-            for one in layers.layers
-        ]
-        self._rows[model, treebank, kind] = rows
+    def keep(self, counts: CellCounts) -> LayerAccuracies:
+        """Return the accuracies of the layers."""
+        words = counts.words
+        in_means = averaged(words.members, words.facts.asked)
+        return layer_accuracies(in_means, (words.subsets, words.replicates), counts.min_count)
 
-    def rows(self) -> list[Row]:
+    def add(self, treebank: str, cells: Sequence[KeptCell], pairing_of: Callable[[str, str], Pairing]) -> None:
+        """Add the accuracies of relations and of layers that the models have on a treebank."""
+        for cell in cells:
+            for kind, layers in cell.kept.items():
+                measured = cell.families[kind][0].measured
+                self._rows[cell.model, treebank, kind] = [
+                    *(
+                        {"about": "relation", "relation": one.group, "relations": 1, **_accuracy(one)}
+                        for one in measured
+                    ),
+                    *(
+                        {"about": "layer", "layer": int(one.group), "relations": layers.relations, **_accuracy(one)}
+                        for one in layers.layers
+                    ),
+                ]
+
+    def collected(self) -> TrainingRows:
         """Return all rows: by model, treebank, kind of map, and relation or layer, and then by step."""
         rows: list[Row] = []
         for model, checkpoints in self.checkpoints.items():
@@ -216,7 +245,7 @@ class TrainingCurves:
                         point = {"model": model, "checkpoint": name, "step": step, "treebank": treebank, "map": kind}
                         curve.append({**point, **row})
                 rows += [row for curve in curves.values() for row in curve]
-        return rows
+        return TrainingRows(rows)
 
 
 def _accuracy(one: Measured) -> Row:
@@ -226,9 +255,8 @@ def _accuracy(one: Measured) -> Row:
 
 
 @styled
-def training_figure(survey: SurveyFacts, model: str) -> Figure:
+def training_figure(table: pd.DataFrame, survey: SurveyFacts, model: str) -> Figure:
     """Draw held-out accuracies over the checkpoints of a model, by relation and by layer, for each treebank."""
-    table = rows_table(survey.training_rows, SURVEY_TRAINING)
     kind = table["map"].iloc[0]  # the curves of other kinds of maps are in the table only
     table = table[(table["model"] == model) & (table["map"] == kind)]
     treebanks = list(dict.fromkeys(table["treebank"]))[:_MOST_PANELS]

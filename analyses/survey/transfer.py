@@ -25,27 +25,29 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ...corpora_loaders import coarse_relation
 from ...reports.columns import HEAD, Schema, TableColumn
 from ...reports.drawing import finish, panels, styled, wrapped
-from ...reports.format import direction, percent, rows_of
+from ...reports.format import direction, percent
 from ...reports.format import interval as shown_interval
 from ...reports.shapes import heatmap
 from ...reports.table import ShownTable
+from ..comparison.results import Pairing
 from ..counting.best_head import Choice, argbest, drawn, interval, rate, rates
 from ..counting.comparable import Measured, replicate_order
 from ..counting.held_out import best_in_replicates, choice_deviations, gain_columns, score_deviations
 from ..counting.outcomes import Counts
 from ..counting.resampling import effective_number_drawn
-from ..dependency.accuracy import ALL, TOTALS, Asked
+from ..dependency.accuracy import ALL
 from ..dependency.decisions import READINGS
-from .choosers import ChooserContrast, Choosers, Loss, transfer_findings
+from .choosers import ChooserContrast, Choosers, Loss, ModelChoosers, transfer_findings
+from .collecting import CellCounts, Collector, KeptCell
 from .rows import (
     DARK,
     Cell,
     Entry,
     SurveyFacts,
     SurveyQuestion,
+    averaged,
     entry_column,
     name_treebanks,
     rows_table,
@@ -96,11 +98,13 @@ SURVEY_TRANSFER_MEANS = Schema(
 _MOST_ROWS = 8
 
 
-class TransferTables(NamedTuple):
-    """The losses as tables."""
+@dataclass(frozen=True, eq=False)
+class TransferRows:
+    """The rows of both tables of transfer, and the treebanks that choose compared with each other."""
 
-    losses: pd.DataFrame
-    means: pd.DataFrame
+    rows: Sequence[Mapping[str, Any]] = ()
+    means: Sequence[Mapping[str, Any]] = ()
+    choosers: tuple[ModelChoosers, ...] = ()
 
 
 class Transfer(SurveyQuestion):
@@ -109,35 +113,41 @@ class Transfer(SurveyQuestion):
     name = "transfer"
     tables = (SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS)
     template = Path(__file__).with_name("transfer.html.j2")
+    collection = TransferRows
 
-    def find(self, counts: SurveyFacts, looked: Any, earlier: Mapping[str, Any]) -> TransferTables | None:
+    def collector(self, facts: SurveyFacts) -> TransferCollector | None:
+        """Return what scores the heads of each treebank on the others, if there are several."""
+        return TransferCollector(facts) if len(facts.treebanks) > 1 else None
+
+    def find(self, counts: SurveyFacts, looked: TransferRows | None, earlier: Mapping[str, Any]) -> TransferRows | None:
         """Return the losses; None if no model was counted on several treebanks."""
-        if not counts.transfer_mean_rows:
-            return None
-        losses = rows_table(counts.transfer_rows, SURVEY_TRANSFER)
-        return TransferTables(losses, rows_table(counts.transfer_mean_rows, SURVEY_TRANSFER_MEANS))
+        return looked if looked and looked.means else None
 
-    def frames(self, answer: TransferTables, results: SurveyFacts) -> Mapping[str, pd.DataFrame]:
+    def frames(self, answer: TransferRows, results: SurveyFacts) -> Mapping[str, pd.DataFrame]:
         """Return the tables as they are written."""
-        tables = {SURVEY_TRANSFER.name: answer.losses, SURVEY_TRANSFER_MEANS.name: answer.means}
-        return {name: table for name, table in tables.items() if len(table)}
+        rows = {SURVEY_TRANSFER: answer.rows, SURVEY_TRANSFER_MEANS: answer.means}
+        return {schema.name: rows_table(of_table, schema) for schema, of_table in rows.items() if of_table}
 
-    def show(self, answer: TransferTables, results: SurveyFacts) -> Sequence[ShownTable]:
+    def show(self, answer: TransferRows, results: SurveyFacts) -> Sequence[ShownTable]:
         """Return the mean losses, and those for one relation."""
-        return transfer_table(results), transfer_relation_table(results, results.view)
+        return transfer_table(answer, results), transfer_relation_table(answer, results, results.view)
 
-    def draw(self, answer: TransferTables, results: SurveyFacts, title: str) -> Mapping[str, Figure]:
+    def draw(self, answer: TransferRows, results: SurveyFacts, title: str) -> Mapping[str, Figure]:
         """Draw the losses, if there are any."""
-        figure = transfer_figure(results)
+        figure = transfer_figure(answer, results)
         return {} if figure is None else {"survey_transfer": figure}
 
-    def values(self, answer: TransferTables, results: SurveyFacts) -> Mapping[str, Any]:
+    def values(self, answer: TransferRows, results: SurveyFacts) -> Mapping[str, Any]:
         """Return what was found, the relation that is shown, and the relations that only one treebank has."""
         return {
-            "transfer_findings": list(transfer_findings(results.choosers)),
-            "transfer_relation": transfer_relation(results),
+            "transfer_findings": self.say(answer, results),
+            "transfer_relation": transfer_relation(answer, results),
             "only_in_one": only_in_one(answer.means),
         }
+
+    def say(self, answer: TransferRows, survey: SurveyFacts) -> Sequence[str]:
+        """Return which treebanks choose heads that transfer clearly worse."""
+        return list(transfer_findings(answer.choosers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,13 +173,6 @@ class KeptCounts:
             bounds = interval(rates(right, drawn(self.replicates.total[rows])))
             self._scores[relation, head] = deviations, bounds
         return self._scores[relation, head]
-
-
-def averaged(groups: Mapping[str, list[int]], asked: Asked) -> dict[str, list[int]]:
-    """Return the relations that are part of means: no totals, no groups of relations, and no root."""
-    together = {*TOTALS, *(name for name, _ in asked.unions)}
-    single = {name: rows for name, rows in groups.items() if name not in together}
-    return {name: rows for name, rows in single.items() if coarse_relation(name).lower() != "root"}
 
 
 def kept_counts(
@@ -198,6 +201,41 @@ def kept_counts(
     )
 
 
+class TransferCollector(Collector[KeptCounts, TransferRows]):
+    """Keeps the counts of all cells, and scores the heads of each treebank on the others at the end."""
+
+    def __init__(self, facts: SurveyFacts) -> None:
+        self._min_count = facts.min_count
+        # By model and kind of map, in the order of the survey, and then by treebank.
+        self._kept: dict[tuple[str, str], dict[str, KeptCounts]] = {
+            (model, kind): {} for model in facts.models for kind in facts.maps
+        }
+
+    def keep(self, counts: CellCounts) -> KeptCounts:
+        """Return what is needed to score heads of other treebanks on this one, and its heads on others."""
+        words = counts.words
+        in_means = averaged(words.members, words.facts.asked)
+        return kept_counts(words.members, in_means, counts.families[0].measured, (words.subsets, words.replicates))
+
+    def add(self, treebank: str, cells: Sequence[KeptCell], pairing_of: Callable[[str, str], Pairing]) -> None:
+        """Keep the counts of all models on a treebank."""
+        for cell in cells:
+            for kind, kept in cell.kept.items():
+                self._kept[cell.model, kind][treebank] = kept
+
+    def collected(self) -> TransferRows:
+        """Return the rows of all models and kinds of maps."""
+        found = {
+            key: transfers(by_treebank, self._min_count, model=key[0], map=key[1])
+            for key, by_treebank in self._kept.items()
+        }
+        return TransferRows(
+            [row for of_model in found.values() for row in of_model.rows],
+            [row for of_model in found.values() for row in of_model.means],
+            tuple(ModelChoosers(*key, tuple(of_model.choosers)) for key, of_model in found.items()),
+        )
+
+
 class _Transferred(NamedTuple):
     """Heads of one treebank on another: a row for each relation, their mean, and how far the mean loss deviates."""
 
@@ -208,7 +246,7 @@ class _Transferred(NamedTuple):
 
 
 class Transfers(NamedTuple):
-    """The rows of both tables of transfer, and the treebanks that choose compared with each other."""
+    """The same of one model with one kind of map."""
 
     rows: list[Row]
     means: list[Row]
@@ -333,31 +371,29 @@ def _only_in_first(first: KeptCounts, second: KeptCounts) -> str:
     return ", ".join(name for name in first.groups if name not in second.groups)
 
 
-def only_in_one(means: pd.DataFrame) -> dict[str, str]:
+def only_in_one(means: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return the relations that only one of two treebanks has, by the name of both: ``ewt but not gsd``."""
-    return {
-        f"{row['chosen_on']} but not {row['scored_on']}": row["only_chosen"]
-        for row in rows_of(means)
-        if row["only_chosen"]
-    }
+    return {f"{row['chosen_on']} but not {row['scored_on']}": row["only_chosen"] for row in means if row["only_chosen"]}
 
 
-def transfer_table(survey: SurveyFacts) -> ShownTable:
+def transfer_table(answer: TransferRows, survey: SurveyFacts) -> ShownTable:
     """Return the mean losses: treebanks that choose heads as rows, and those that score them as columns."""
-    rows = {(row["model"], row["map"], row["chosen_on"], row["scored_on"]): row for row in survey.transfer_mean_rows}
+    rows = {(row["model"], row["map"], row["chosen_on"], row["scored_on"]): row for row in answer.means}
     columns = [*_columns_of_choice(survey), *_columns_of_scores(survey), entry_column(on(""), "mean")]
     title = "Mean loss over relations of the heads that another treebank chose (points)"
     return ShownTable("survey_transfer", title, columns, [_losses(survey, rows, key) for key in _choices(rows)])
 
 
 def transfer_relation_table(
-    survey: SurveyFacts, view: Callable[[Cell, str, Mapping[str, Any]], str] = lambda *_: ""
+    answer: TransferRows,
+    survey: SurveyFacts,
+    view: Callable[[Cell, str, Mapping[str, Any]], str] = lambda *_: "",
 ) -> ShownTable:
     """Return the losses for one relation, see `transfer_relation`; ``view`` links a head to the report of its cell."""
-    relation = transfer_relation(survey)
+    relation = transfer_relation(answer, survey)
     row_of = {
         (row["model"], row["map"], row["chosen_on"], row["scored_on"]): row
-        for row in survey.transfer_rows
+        for row in answer.rows
         if row["relation"] == relation
     }
     # A chosen head is the same on all treebanks that score it, so any of their rows describes it.
@@ -376,9 +412,9 @@ def transfer_relation_table(
     return ShownTable("survey_transfer_relation", title, columns, shown)
 
 
-def transfer_relation(survey: SurveyFacts) -> str:
+def transfer_relation(answer: TransferRows, survey: SurveyFacts) -> str:
     """Return the relation whose losses are shown beside the means: all words if they have a row, or the survey's."""
-    return ALL if any(row["relation"] == ALL for row in survey.transfer_rows) else survey.relation
+    return ALL if any(row["relation"] == ALL for row in answer.rows) else survey.relation
 
 
 def on(treebank: str) -> str:
@@ -422,14 +458,14 @@ def _losses(
 
 
 @styled
-def transfer_figure(survey: SurveyFacts) -> Figure | None:
+def transfer_figure(answer: TransferRows, survey: SurveyFacts) -> Figure | None:
     """Draw the losses of heads, if any: treebanks that chose them as rows, those that score them as columns.
 
     Each model and kind of map has two panels: means over relations, and the losses of one relation.
     """
     tables = {
-        "mean over relations": transfer_table(survey).rows,
-        transfer_relation(survey): transfer_relation_table(survey).rows,
+        "mean over relations": transfer_table(answer, survey).rows,
+        transfer_relation(answer, survey): transfer_relation_table(answer, survey).rows,
     }
     all_models_and_maps = list(dict.fromkeys((row["model"], row["map"]) for row in tables["mean over relations"]))
     models_and_maps = all_models_and_maps[:_MOST_ROWS]

@@ -96,10 +96,10 @@ def explorer_of(
 
 def cells_to_fill(n_layers: int, n_heads: int, n_kinds: int) -> int:
     """Return the number of cells of one head's map of one kind that fill the page, all inputs together."""
-    return round(_most_bytes(n_layers, n_heads) / _BYTES_PER_CELL / (n_layers * n_heads * n_kinds))
+    return round(most_bytes(n_layers, n_heads) / _BYTES_PER_CELL / (n_layers * n_heads * n_kinds))
 
 
-def _most_bytes(n_layers: int, n_heads: int) -> int:
+def most_bytes(n_layers: int, n_heads: int) -> int:
     """Return the number of bytes that the maps and guesses of all sampled inputs may take in the page."""
     # A model of the usual size, such as BERT-base, has 144 heads. The page of a larger model may be larger.
     return 5_000_000 if n_layers * n_heads <= 144 else 12_000_000
@@ -168,7 +168,7 @@ def _sample(samples: Mapping[str, InputSample], n_layers: int, n_heads: int, *, 
         named = {kind: (metric.guesses, sampled) for kind, (metric, sampled) in maps_by_kind.items()}
         sentence = sampled_sentence(named, n_heads)
         size = sum(map(len, [*(encoded.data for encoded in sentence.maps.values()), *sentence.guesses.values()]))
-        if sentences and used_bytes + size > _most_bytes(n_layers, n_heads):
+        if sentences and used_bytes + size > most_bytes(n_layers, n_heads):
             continue  # a shorter input may still fit
         used_bytes += size
         sentences.append(sentence)

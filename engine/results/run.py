@@ -65,6 +65,7 @@ class Run:
         stored: returns what `save` stores of the counts; None for a run that keeps none.
         trained: writes the model that the run has trained to a folder; None for a run that holds none.
         template: the file in ``reports/templates`` that the page is made of.
+        compared: returns the explorers of the runs that the page compares; None for a run of its own.
 
     Example:
         >>> import attentionology
@@ -95,6 +96,7 @@ class Run:
     stored: Callable[[], RunStates] | None = field(default=None, repr=False)
     trained: Callable[[Path], None] | None = field(default=None, repr=False)
     template: str = field(default="report.html.j2", repr=False)
+    compared: Callable[[], tuple[Explorer, ...]] | None = field(default=None, repr=False)
 
     @overload
     def __getitem__(self, key: Literal["dependency"] | tuple[Literal["dependency"], str]) -> DependencyResults: ...
@@ -190,6 +192,11 @@ class Run:
     def explore(self) -> ExplorerView:
         """The explorer of the report, to be shown by a notebook: measures of all heads, their cards, and sentences."""
         return ExplorerView(self.explorer())
+
+    @property
+    def explorer_if_any(self) -> Callable[[], Explorer] | None:
+        """What makes the data of the explorer; None if a run has no heads to explore, as a survey and a comparison."""
+        return self.explorer if "layers" in self.record.get("model", {}) else None
 
     def explorer(self) -> Explorer:
         """The data of the explorer, with the names of heads that the folder of the run keeps."""
@@ -288,8 +295,8 @@ def write_run(folder: Path, run: AnyRun) -> AnyRun:
         run = replace(run, record={**run.record, "warnings": [*run.record["warnings"], unstored]})
     for name, table in run.described.items():
         write_csv(table, folder / "tables" / f"{name}.csv")
-    # A comparison, a survey and a classifier without layers have no heads to explore.
-    explorer = run.explorer() if "layers" in run.record.get("model", {}) else None
-    encoded = script_json(Bench((explorer,))) if explorer and (explorer.measures or explorer.sample) else None
+    explorers = run.compared() if run.compared else (run.explorer_if_any(),) if run.explorer_if_any else ()
+    shown = tuple(explorer for explorer in explorers if explorer.measures or explorer.sample)
+    encoded = script_json(Bench(shown)) if shown else None
     write_report(folder, run=dict(run.record), sections=list(run.sections), template=run.template, explorer=encoded)
     return run

@@ -10,14 +10,11 @@ from typing import Any
 
 import pandas as pd
 
-from ...analyses.contract import OptionSet
 from ...analyses.counting.comparable import Comparable
-from ...analyses.dependency.rows import Words
 from ...analyses.shared.input_options import ModelOptions
 from ...analyses.shared.options import CountOptions
+from ...analyses.survey.collecting import CellCounts, Collector
 from ...analyses.survey.rows import short_names
-from ...analyses.survey.training import LayerAccuracies, layer_accuracies
-from ...analyses.survey.transfer import KeptCounts, averaged, kept_counts
 from ...reports.run_folder import EVERY_RUN
 from ...storage.characters import file_name
 from ..corpus import CorpusOptions
@@ -37,8 +34,7 @@ class CellRun:
     best: Mapping[str, pd.DataFrame]  # the best heads of each kind of map
     families: Mapping[str, Sequence[Comparable]]  # the statistics that can be compared, by the kind of map
     record: Mapping[str, Any]
-    kept: Mapping[str, KeptCounts]  # to transfer heads, by the kind of map; empty if there is only one treebank
-    layers: Mapping[str, LayerAccuracies]  # by the kind of map; empty if no model has training curves
+    kept: Mapping[str, Mapping[str, Any]]  # what each question keeps of the counts, by the kind of map
     reports: Mapping[str, Path]  # the page of each kind of map; empty if none are written
 
 
@@ -80,31 +76,26 @@ class CellReports:
         return names
 
 
-def run_cell(job: Job, *, transferred: bool, by_layer: bool, reports: CellReports | None, **inputs: Any) -> CellRun:
+def run_cell(
+    job: Job, *, collectors: Mapping[str, Collector[Any, Any]], reports: CellReports | None, **inputs: Any
+) -> CellRun:
     """Run a cell, write its report if reports are wanted, and return what is kept of it.
 
-    Counts are kept if heads are to be transferred between treebanks, and accuracies if the layers are drawn over
-    training. The ``inputs`` are those of `execute`: the model, the corpus and the options of parts.
+    The collectors are those of the questions of the survey, by name. The ``inputs`` are those of `execute`: the model,
+    the corpus and the options of parts.
     """
     run = execute(job, command=reports.command if reports else "", **inputs)
     page = reports.write(job, run) if reports else None
-    # All four are by the kind of map.
     best: dict[str, pd.DataFrame] = {}
     families: dict[str, Sequence[Comparable]] = {}
-    kept: dict[str, KeptCounts] = {}
-    layers: dict[str, LayerAccuracies] = {}
+    kept: dict[str, dict[str, Any]] = {name: {} for name in collectors}
     for part in run.parts:
         kind = part.kind or ""
         best[kind] = part.results.best
         families[kind] = part.analysis.comparable(part.counted)
-        if transferred or by_layer:
-            words = Words(OptionSet(), part.counted)
-            counts, members_of_rows = (words.subsets, words.replicates), words.members
-            rows_in_means = averaged(members_of_rows, words.facts.asked)
-            if transferred:
-                measured = families[kind][0].measured  # of the first family, the accuracies of the heads
-                kept[kind] = kept_counts(members_of_rows, rows_in_means, measured, counts)
-            if by_layer:
-                min_count = job.groups[CountOptions].min_count
-                layers[kind] = layer_accuracies(rows_in_means, counts, min_count)
-    return CellRun(best, families, run.record, kept, layers, dict.fromkeys(best, page) if page else {})
+        counts = CellCounts(part.counted, families[kind], job.groups[CountOptions].min_count)
+        for name, collector in collectors.items():
+            of_cell = collector.keep(counts)
+            if of_cell is not None:
+                kept[name][kind] = of_cell
+    return CellRun(best, families, run.record, kept, dict.fromkeys(best, page) if page else {})

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...analyses.counting.metric import StateError
-from ...analyses.survey.choosers import ChooserContrast
-from ...analyses.survey.results import Survey
+from ...analyses.survey.results import QUESTIONS, Survey
 from ...analyses.survey.rows import SurveyFacts
 from ...storage.paths import read_record
 from ..results.states import FOLDER, SURVEY, AnalysisStates, RunStates, from_plain, read_states, to_plain
@@ -30,9 +29,7 @@ def states_of_survey(survey: Survey, record: Mapping[str, Any], out: Path | None
         replace(result, reports={kind: Path(os.path.relpath(page, out or "")) for kind, page in result.reports.items()})
         for result in survey.results
     )
-    plain = to_plain(replace(facts, results=results, choosers={}, out=None), _WHAT)
-    # JSON has no keys of two names.
-    plain["choosers"] = [[*key, to_plain(contrasts, _WHAT)] for key, contrasts in survey.choosers.items()]
+    plain = to_plain(replace(facts, results=results, out=None), _WHAT)
     return RunStates(
         (AnalysisStates(SURVEY, None, (), plain, None),), {}, {}, {}, ("", ""), to_plain(record, "the record")
     )
@@ -58,13 +55,14 @@ def read_survey(folder: Path) -> tuple[Survey, Mapping[str, Any]]:
     if [stored.name for stored in states.analyses] != [SURVEY]:
         raise StateError(f"{folder} has a run, not a survey")
     plain = dict(states.analyses[0].facts)
-    choosers = {
-        (model, kind): from_plain(contrasts, tuple[ChooserContrast, ...], _WHAT)
-        for model, kind, contrasts in plain.pop("choosers")
+    types = {question.name: question.collection for question in QUESTIONS}
+    collected = {
+        name: from_plain(of_question, types.get(name) or object, _WHAT)
+        for name, of_question in plain.pop("collected").items()
     }
     facts = from_plain(plain, SurveyFacts, _WHAT)
     results = tuple(
         replace(result, reports={kind: folder / page for kind, page in result.reports.items()})
         for result in facts.results
     )
-    return Survey(**{**vars(facts), "results": results, "choosers": choosers}), states.record
+    return Survey(**{**vars(facts), "results": results, "collected": collected}), states.record

@@ -8,7 +8,8 @@ all files are checked by their seals before they are used, so an interrupted run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ from ..maps.store_folder import check_space, described_inputs, open_store, store
 from ..maps.store_writer import StoreType
 from ..model.encoder import Encoder
 from .extraction import extract_states
-from .state_batch import Pooling, StateBatch, chosen_layers
+from .state_batch import Pooling, chosen_layers
 from .stored import StatePlace, StoredStates, file_of_part
 
 _FORMAT = 1
@@ -162,36 +163,48 @@ class _Store:
 
     def make(
         self, part: int, layers: Sequence[int], advance: Callable[[int], object]
-    ) -> tuple[dict[int, list[Tensor]], dict[str, Any]]:
-        """Return the states of a part for some layers, sentence by sentence, and what is known of its sentences."""
+    ) -> tuple[dict[int, Tensor], dict[str, Any]]:
+        """Return the states of the words of a part for some layers, and what is known of its sentences."""
         sentences = self.of_part(part)
         indices: dict[int, list[int]] = {}  # of a sentence in the corpus, by its id; the same may occur twice
         for index, sentence in enumerate(sentences, start=part * self.size):
             indices.setdefault(id(sentence), []).append(index)
         log = ExtractionLog()
-        states: dict[int, Tensor] = {}  # layers × words × dim of each sentence, by its index
+        lengths = {index: len(sentence) for index, sentence in enumerate(sentences, start=part * self.size)}
+        starts = dict(zip(lengths, itertools.accumulate(lengths.values(), initial=0), strict=False))
+        read: set[int] = set()
+        # States go at once to their places, as each copy of all of them takes about 1 % of the time of the model.
+        stored = torch.empty(len(layers), sum(lengths.values()), self.encoder.width, dtype=_TYPES[self.dtype])
         for batch in extract_states(self.encoder, sentences, layers=layers, log=log, progress=False, **self.options):
-            for sentence, unpadded in self._unpadded(batch):
-                states[indices[id(sentence)].pop()] = unpadded
+            for sentence, states in zip(batch.sentences, batch.states, strict=True):
+                index = indices[id(sentence)].pop()
+                read.add(index)
+                place = slice(starts[index], starts[index] + lengths[index])
+                stored[:, place] = states[:, : lengths[index]]
+                # Decoders have a few dimensions with very large values.
+                if self.dtype == "float16" and not stored[:, place].isfinite().all():
+                    raise ExtractionError(f"sentence {sentence.id!r}: a state is too large for float16; use float32")
             advance(len(batch))
         advance(len(log.skipped))
-        order = sorted(states)
+        order = sorted(read)
+        if log.skipped:
+            rows = [torch.arange(starts[index], starts[index] + lengths[index]) for index in order]
+            stored = stored[:, torch.cat([torch.empty(0, dtype=torch.long), *rows])]
         facts = {
             "sentences": order,
-            "lengths": [states[index].shape[1] for index in order],
+            "lengths": [lengths[index] for index in order],
             "words": log.words,
             "unknown_words": log.unknown_words,
             "substituted_words": log.substituted_words,
             "skipped": [(indices[id(skipped.sentence)].pop(), skipped.reason) for skipped in log.skipped],
         }
-        return {layer: [states[index][row] for index in order] for row, layer in enumerate(layers)}, facts
+        return dict(zip(layers, stored, strict=True)), facts
 
-    def write(self, part: int, states: Mapping[int, Sequence[Tensor]], facts: dict[str, Any]) -> None:
+    def write(self, part: int, states: Mapping[int, Tensor], facts: dict[str, Any]) -> None:
         """Write the files of a part for some layers."""
-        for layer, of_sentences in states.items():
-            empty = torch.empty(0, self.encoder.width, dtype=_TYPES[self.dtype])
+        for layer, of_layer in states.items():
             path = self.folders[layer] / file_of_part(part)
-            self.digests[path] = write_tensors(path, {"states": torch.cat([empty, *of_sentences])}, facts)
+            self.digests[path] = write_tensors(path, {"states": of_layer}, facts)
         self.facts[part] = facts
 
     def check_space(self, missing: Mapping[int, Sequence[int]]) -> None:
@@ -226,12 +239,3 @@ class _Store:
             _places=tuple(places),
             _digests=self.digests,
         )
-
-    def _unpadded(self, batch: StateBatch) -> Iterator[tuple[Sentence, Tensor]]:
-        """Yield each sentence of a batch with its states, in the type of the store."""
-        for sentence, states, length in zip(batch.sentences, batch.states, batch.lengths.tolist(), strict=True):
-            stored = states[:, :length].to("cpu", _TYPES[self.dtype], copy=True)
-            # Decoders have a few dimensions with very large values.
-            if self.dtype == "float16" and not stored.isfinite().all():
-                raise ExtractionError(f"sentence {sentence.id!r}: a state is too large for float16; use float32")
-            yield sentence, stored

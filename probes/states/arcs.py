@@ -77,7 +77,9 @@ class ArcProbe(StateProbe):
     """A biaffine classifier that finds the head of a word among ROOT and all words of the sentence.
 
     It is to states what `attentionology.probes.AttentionProbe` is to attention: the same candidates, loss, words that
-    are scored, and score, ``uas``.
+    are scored, and score, ``uas``, by which its training ends as well. By the dev loss, which soon grows again because
+    few words are very wrong, it would end early: on 1,500 sentences of EWT after 2 epochs, with 66.5 % of the
+    heads instead of 68.6 % (layer 3 of the demo model).
 
     Args:
         rank: the number of dimensions that states are projected to before they are multiplied.
@@ -95,7 +97,7 @@ class ArcProbe(StateProbe):
 
     name = "arcs"
     meaning = "a biaffine classifier that finds the head of a word from the states of a layer"
-    usual = StateRecipe(batch=10, factor=0.5, better=0.001)
+    usual = StateRecipe(batch=10, factor=0.5, better=0.001, judge="score")
     metrics = (StateScore("uas"),)
     controls = ("trees", "behaviors")
     softmax = True

@@ -96,6 +96,7 @@ def codelength(
     states: Sequence[StateBatch],
     dev: Sequence[StateBatch] | None = None,
     *,
+    mix: bool = False,
     maps: Sequence[MapBatch] = (),
     dev_maps: Sequence[MapBatch] = (),
     gold: Callable[[Sentence], Gold] | None = None,
@@ -111,7 +112,8 @@ def codelength(
     Args:
         probe: what learns, with a softmax: a probe of labels, of relations or of heads. It is trained itself, and is
             left as it was trained for the last block.
-        states, dev, maps, dev_maps, gold: as in `StateProbe.fit`. The dev sentences end trainings and are not coded.
+        states, dev, mix, maps, dev_maps, gold: as in `StateProbe.fit`. The dev sentences end trainings and are not
+            coded.
 
     Raises:
         TypeError: the probe has no softmax, such as those of distances and depths, which predict no probabilities.
@@ -137,7 +139,7 @@ def codelength(
             probe.recipe = in_order(probe)
             try:
                 probe.fit(
-                    [states[n] for n in before], dev, maps=[maps[n] for n in before] if maps else (),
+                    [states[n] for n in before], dev, mix=mix, maps=[maps[n] for n in before] if maps else (),
                     dev_maps=dev_maps, gold=read_gold, prepared_from=known,
                 )  # fmt: skip
             finally:
@@ -151,8 +153,11 @@ def codelength(
 
 
 def in_order(probe: StateProbe) -> StateRecipe:
-    """Return the recipe of a probe without shuffling, because the sentences are in the order of the code."""
-    return replace(probe.recipe or probe.usual, shuffle=False)
+    """Return the recipe of a probe without shuffling, because the sentences are in the order of the code.
+
+    A code is as short as the loss is small, so that the loss decides which epoch is kept.
+    """
+    return replace(probe.recipe or probe.usual, shuffle=False, judge="loss")
 
 
 def shuffled_order(sentences: int, seed: int) -> list[int]:

@@ -73,8 +73,11 @@ class DepthProbe(DistanceProbe):
         deepest = max(means.values(), default=0.0)
         return {"depth by place": lambda sentence: np.array([means.get(n, deepest) for n in range(len(sentence))])}
 
-    def of_head(self, attention: ndarray) -> None:
-        """Return None, because a head links words and gives them no depth."""
+    def of_links(self, links: ndarray) -> None:
+        """Return None, because links of words give them no depth."""
+
+    def edges(self, predicted: ndarray, sentence: Sentence) -> None:
+        """Return None, because depths link no words."""
 
     def outcome(self, predicted: ndarray, gold: Heads, sentence: Sentence) -> dict[str, Fraction]:
         """Return whether the root is found, and the correlation."""

@@ -15,7 +15,7 @@ from ..probed_sentence import annotated
 from .annotation import NO_PATH, Heads, control_trees, kept_words, tree_distances
 from .examples import StateExamples, StateModule
 from .probe import StateProbe
-from .tree_scores import Fraction, StateScore, correlated_distances, found_edges
+from .tree_scores import Fraction, StateScore, correlated_distances, found_edges, minimum_edges
 
 _BOUND = 0.05
 """Initial weights are uniform within this bound, as in the published code."""
@@ -104,9 +104,13 @@ class DistanceProbe(StateProbe):
 
         return {"chain": chain}
 
-    def of_head(self, attention: ndarray) -> ndarray | None:
-        """Return smaller distances for words that are linked by more attention, in whichever direction is stronger."""
-        return np.asarray(-np.maximum(attention, attention.T))
+    def of_links(self, links: ndarray) -> ndarray | None:
+        """Return smaller distances for words with stronger links, in whichever direction is stronger."""
+        return np.asarray(-np.maximum(links, links.T))
+
+    def edges(self, predicted: ndarray, sentence: Sentence) -> set[tuple[int, int]] | None:
+        """Return the edges of the minimum spanning tree of the distances."""
+        return minimum_edges(predicted, self.kept(sentence))
 
     def kept(self, sentence: Sentence) -> ndarray:
         """Return which words are no punctuation."""

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from ...corpora_loaders import Sentence
 from ...extractors import MapBatch, StateBatch
+from .mixing import LayerMix
 
 Gold = Sequence[Any]
 """What the annotation says of each word: its head, or its label; None if it says nothing."""
@@ -84,6 +85,7 @@ class Reading:
         if maps and len(maps) != len(states):
             raise ValueError(f"there are states of {len(states)} sentences and maps of {len(maps)}")
         self.states, self.maps = states, maps
+        self.mix: LayerMix | None = None  # of several layers, which become one
         sentences = getattr(states, "sentences", None)  # which stored states know without reading any
         known = sentences or [sentence for batch in states for sentence in batch.sentences]
         if len(known) != len(states):
@@ -99,6 +101,11 @@ class Reading:
         return int(self.states[0].states.shape[-1])
 
     @property
+    def layers(self) -> tuple[int, ...]:
+        """The layers of the states."""
+        return self.states[0].layers
+
+    @property
     def heads(self) -> int:
         """The number of heads of all layers in the maps; 0 if there are no maps."""
         return int(np.prod(self.maps[0].maps.shape[1:3])) if self.maps else 0
@@ -106,15 +113,21 @@ class Reading:
     def together(self, numbers: Sequence[int]) -> StateExamples:
         """Read some sentences, given by their numbers from 0."""
         batches = [self.states[number] for number in numbers]
-        if any(len(batch.layers) != 1 for batch in batches):
-            raise ValueError("a probe reads the states of one layer: StoredStates.layer")
-        rows = [batch.states[0, 0] for batch in batches]
-        states = nn.utils.rnn.pad_sequence(rows, batch_first=True)
+        if self.mix is None and any(len(batch.layers) != 1 for batch in batches):
+            message = "a probe reads the states of one layer: StoredStates.layer; or a mix of several: fit(…, mix=True)"
+            raise ValueError(message)
+        for batch in batches:
+            if self.mix is not None and batch.layers != self.mix.layers:
+                mixed, given = (", ".join(map(str, layers)) for layers in (self.mix.layers, batch.layers))
+                raise ValueError(f"trained on a mix of the layers {mixed}, these are states of {given}")
+        rows = [batch.states[0].movedim(0, 1) for batch in batches]  # words × layers × dim
+        padded = nn.utils.rnn.pad_sequence(rows, batch_first=True)
+        states = padded[:, :, 0] if self.mix is None else self.mix(padded)
         lengths = torch.tensor([len(row) for row in rows])
         return StateExamples(
             sentences=tuple(batch.sentences[0] for batch in batches),
             states=states,
-            words=torch.arange(states.shape[1]) < lengths[:, None],
+            words=torch.arange(padded.shape[1]) < lengths[:, None],
             gold=[self.gold[number] for number in numbers],
             maps=[self._maps_of(number, batches[place]) for place, number in enumerate(numbers)] if self.maps else (),
         )
@@ -127,6 +140,14 @@ class Reading:
             raise ValueError(f"states and maps are not of the same sentences in the same order: {sentences}")
         # `extract` makes its maps in the inference mode of torch, which a copy leaves.
         return replace(batch, maps=batch.maps.clone()) if batch.maps.is_inference() else batch
+
+    def norms(self) -> Float[ndarray, " layers"]:
+        """Return the mean length of the states of each layer."""
+        total, words = np.zeros(len(self.layers)), 0
+        for batch in self.states:
+            total += batch.states[0].double().norm(dim=-1).sum(-1).numpy()
+            words += batch.states.shape[2]
+        return total / words
 
     def in_order(self) -> Iterator[StateExamples]:
         """Yield all sentences in their order, a few at a time."""
@@ -148,8 +169,9 @@ class Standardized(StateModule):
         self.register_buffer("mean", torch.zeros(dim))
         self.register_buffer("scale", torch.ones(dim))
 
+    @torch.no_grad()
     def standardize(self, training: Reading) -> None:
-        """Learn the means and standard deviations."""
+        """Learn the means and standard deviations; those of a mix are of the mix that training begins with."""
         words, total = 0, np.zeros(len(self.mean))
         for examples in training.in_order():
             rows = examples.states[examples.words].double().numpy()

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import torch
 from numpy import ndarray
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 
 from ...corpora_loaders import Sentence
 from ...extractors import MapBatch, StateBatch
@@ -20,12 +20,16 @@ from ..checkpoint import Checkpoint
 from ..probe import save_probe
 from ..training import Report, TrainingError
 from .examples import Gold, Reading, Standardized, StateExamples, StateModule
-from .training import StateRecipe, train
+from .mixing import LayerMix
+from .training import DevResult, StateRecipe, train
 from .tree_scores import Fraction, StateScore
+
+MIX_PREFIX = "mix."
+"""What the names of the weights of a mix begin with in the file of a probe."""
 
 
 class StateProbe(ABC):
-    """Base class of the probes of hidden states of one layer.
+    """Base class of the probes of hidden states of one layer, or of a mix of layers.
 
     A subclass says what it learns and how it is scored. Constructors only store their arguments, `fit` learns, and the
     names of what was learned end in an underscore, as in scikit-learn.
@@ -54,6 +58,7 @@ class StateProbe(ABC):
         history_: one row per epoch, see `attentionology.probes.StateRecipe`.
         dim_: the number of dimensions of the states that it was trained on.
         heads_: the number of heads of all layers in the maps that it was trained on; 0 if it reads none.
+        mix_: what has mixed several layers; None for a probe of one layer.
 
     Example:
         A probe that finds the length of words in one number of each state:
@@ -111,6 +116,7 @@ class StateProbe(ABC):
     history_: list[dict[str, Any]]
     dim_: int
     heads_: int = 0
+    mix_: LayerMix | None = None
 
     def __init__(self, *, rank: int = 64, recipe: StateRecipe | None = None, random_state: int = 0) -> None:
         self.rank, self.recipe, self.random_state = rank, recipe, random_state
@@ -165,11 +171,23 @@ class StateProbe(ABC):
         """
         return {}
 
-    def of_head(self, attention: ndarray) -> ndarray | None:
-        """Return what would be predicted of the words of a sentence by one attention head; None if it cannot be.
+    def of_links(self, links: ndarray) -> ndarray | None:
+        """Return what would be predicted of a sentence by what links its words to each other; None if nothing can be.
 
         Args:
-            attention: the weights of the head from each word to each word, shape (words, words).
+            links: how strongly each word is linked to each word, shape (words, words): the weights of an attention
+                head, or the scores by which the probe `attention` finds heads. Only their order counts.
+        """
+        return None
+
+    def edges(self, predicted: ndarray, sentence: Sentence) -> set[tuple[int, int]] | None:
+        """Return the edges between words that are predicted, as 0-based numbers, the smaller first; None if none are.
+
+        Reports then say which edges of the tree are found: by length, by direction and by relation.
+
+        Args:
+            predicted: what `predict` gives for the sentence.
+            sentence: the sentence.
         """
         return None
 
@@ -199,6 +217,7 @@ class StateProbe(ABC):
         states: Sequence[StateBatch],
         dev: Sequence[StateBatch] | None = None,
         *,
+        mix: bool = False,
         maps: Sequence[MapBatch] = (),
         dev_maps: Sequence[MapBatch] = (),
         gold: Callable[[Sentence], Gold] | None = None,
@@ -206,11 +225,13 @@ class StateProbe(ABC):
         report: Report = lambda _: None,
         checkpoint: Checkpoint | None = None,
     ) -> Self:
-        """Train on the states of one layer and the annotation of their sentences.
+        """Train on the states of one layer, or on a mix of several, and the annotation of their sentences.
 
         Args:
             states: sentences one by one, such as `attentionology.extractors.StoredStates` of one layer.
             dev: sentences to end the training by.
+            mix: whether the states of several layers are read as γ Σ_l softmax(s)_l h_l, see
+                `attentionology.probes.LayerMix`, with s and γ trained together with the probe.
             maps, dev_maps: word maps of the same sentences in the same order, if the probe reads maps.
             gold: what is learned in place of `gold`, such as a control task.
             prepared_from: the annotation that `prepare` reads, such as that of more sentences, whose classes the probe
@@ -219,7 +240,8 @@ class StateProbe(ABC):
             checkpoint: the file to continue from if it is there, which is also kept up to date.
 
         Raises:
-            ValueError: a batch has several sentences or layers, or there are not as many maps as sentences.
+            ValueError: a batch has several sentences, or several layers without ``mix`` or only one with it, or there
+                are not as many maps as sentences.
             TrainingError: there is nothing to learn from, or the loss is no longer finite.
         """
         read_gold = gold or self.gold
@@ -229,17 +251,23 @@ class StateProbe(ABC):
             raise TrainingError("there is no sentence to learn from")
         self.prepare(prepared_from or training.gold)
         dim, heads = training.dim, training.heads
+        if mix and len(training.layers) == 1:
+            raise ValueError("a mix reads the states of several layers, and these are of one")
+        training.mix = stopping.mix = mixed = LayerMix(training.layers) if mix else None
         if self.reads_maps and not heads:
             raise ValueError(f"the probe {self.name!r} reads word maps; give maps of the same sentences (store_maps)")
         self.heads_ = heads
         module = self.make_module(dim)
         if isinstance(module, Standardized):
             module.standardize(training)
-        learner = _Learner(self, module, training, stopping)
+        if mixed is not None:
+            mixed.norms.copy_(torch.from_numpy(training.norms()))
+        learned = module if mixed is None else nn.ModuleDict({"probe": module, "mix": mixed})
         recipe = self.recipe or self.usual
+        learner = _Learner(self, module, learned, training, stopping, scores=recipe.judge == "score")
         history = train(learner, recipe, seed=self.random_state, report=report, checkpoint=checkpoint)
         # These are set at last, so that a training that fails leaves the probe as it was.
-        self.module_, self.history_, self.dim_ = module, history, dim
+        self.module_, self.mix_, self.history_, self.dim_ = module, mixed, history, dim
         return self
 
     def predict(self, states: Sequence[StateBatch], maps: Sequence[MapBatch] = ()) -> list[ndarray]:
@@ -289,6 +317,7 @@ class StateProbe(ABC):
             "probe": self.full_name,
             "states": self.dim_,
             "heads": self.heads_,
+            "mixed_layers": [] if self.mix_ is None else list(self.mix_.layers),
             "parameters": self.n_parameters,
             "recipe": asdict(self.recipe or self.usual),
             "random_state": self.random_state,
@@ -296,17 +325,20 @@ class StateProbe(ABC):
             "learned": {name: list(getattr(self, name)) for name in self.learned},
             "history": self.history_,
         }
-        save_probe(Path(folder), self.module_.state_dict(), described, overwrite=overwrite)
+        of_mix = {} if self.mix_ is None else self.mix_.state_dict(prefix=MIX_PREFIX)
+        save_probe(Path(folder), {**self.module_.state_dict(), **of_mix}, described, overwrite=overwrite)
 
     @property
     def n_parameters(self) -> int:
         """The number of parameters that were learned."""
-        return sum(parameter.numel() for parameter in self.module_.parameters())
+        modules = [self.module_, *([] if self.mix_ is None else [self.mix_])]
+        return sum(parameter.numel() for module in modules for parameter in module.parameters())
 
     def _predicted(self, reading: Reading) -> Iterator[tuple[ndarray, Gold, Sentence]]:
         """Yield what is predicted of each sentence, what is known of it, and the sentence."""
         if len(reading) and reading.dim != self.dim_:
             raise ValueError(f"trained on states of {self.dim_} dimensions, these have {reading.dim}")
+        reading.mix = self.mix_
         if len(reading) and self.reads_maps and reading.heads != self.heads_:
             raise ValueError(f"trained on maps of {self.heads_} heads beside the states, these are of {reading.heads}")
         for examples in reading.in_order():
@@ -321,9 +353,11 @@ class _Learner:
     """What `train` needs of a probe."""
 
     probe: StateProbe
-    module: StateModule
+    predicting: StateModule
+    module: nn.Module  # all that is trained
     training: Reading
     stopping: Reading
+    scores: bool  # whether the score of dev sentences is wanted
 
     def __len__(self) -> int:
         return len(self.training)
@@ -331,9 +365,20 @@ class _Learner:
     def loss(self, sentences: Sequence[int]) -> Tensor:
         """Return the sum of the losses of some training sentences."""
         examples = self.training.together(sentences)
-        return self.probe.losses(self.module(examples), examples)
+        return self.probe.losses(self.predicting(examples), examples)
 
-    def dev_losses(self) -> Iterator[tuple[float, int]]:
-        """Yield the sum of the losses of some dev sentences, and their number."""
+    def dev_results(self) -> Iterator[DevResult]:
+        """Yield the sums of the losses and, if they are wanted, of the scores of some dev sentences."""
+        probe = self.probe
         for examples in self.stopping.in_order():
-            yield float(self.probe.losses(self.module(examples), examples)), len(examples.sentences)
+            together = self.predicting(examples)
+            loss = DevResult(float(probe.losses(together, examples)), len(examples.sentences))
+            if not self.scores:
+                yield loss
+                continue
+            each = zip(together, examples.gold, examples.sentences, strict=True)
+            found = [
+                probe.outcome(probe.cut(predicted, len(sentence)), known, sentence)[probe.metrics[0].name]
+                for predicted, known, sentence in each
+            ]
+            yield loss._replace(score=sum(one.found for one in found), of=sum(one.of for one in found))

@@ -1,11 +1,11 @@
-"""How probes of hidden states are trained: Adam over batches, a falling learning rate, and a stop by the dev loss."""
+"""How probes of hidden states are trained: Adam over batches, a falling learning rate, and a stop by dev sentences."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +27,8 @@ class StateRecipe:
         better: by how much the dev loss must fall for an epoch to be kept.
         patience: after how many epochs in a row that are not kept the training ends.
         shuffle: whether every epoch has a new order.
+        judge: what decides which epoch is kept: the dev ``loss``, or the first ``score`` of the probe on the dev
+            sentences, which must rise. The learning rate follows the dev loss.
 
     Raises:
         ValueError: a number cannot be used.
@@ -44,12 +46,24 @@ class StateRecipe:
     better: float = 1e-4
     patience: int = 5
     shuffle: bool = True
+    judge: Literal["loss", "score"] = "loss"
 
     def __post_init__(self) -> None:
         if min(self.epochs, self.batch, self.patience) < 1:
             raise ValueError("epochs, batch and patience must be at least 1")
         if not 0 < self.learning_rate < math.inf or not 0 < self.factor <= 1 or not 0 <= self.better < math.inf:
             raise ValueError("learning_rate must be above 0, factor from 0 to 1, and better at least 0")
+        if self.judge not in ("loss", "score"):
+            raise ValueError(f'judge must be "loss" or "score", not {self.judge!r}')
+
+
+class DevResult(NamedTuple):
+    """What dev sentences say of the parameters after an epoch: sums over some or all of them."""
+
+    loss: float = 0.0
+    sentences: int = 0
+    score: float = 0.0  # the numerator and the denominator of the score; 0 and 0 if it is not asked for
+    of: float = 0.0
 
 
 class Learner(Protocol):
@@ -68,8 +82,8 @@ class Learner(Protocol):
         """Return the sum of the losses of some training sentences."""
         ...
 
-    def dev_losses(self) -> Iterator[tuple[float, int]]:
-        """Yield the sum of the losses of some dev sentences, and their number, until there are no more."""
+    def dev_results(self) -> Iterator[DevResult]:
+        """Yield the results of some dev sentences after others, until there are no more."""
         ...
 
 
@@ -81,7 +95,8 @@ def train(
     report: Report = lambda _: None,
     checkpoint: Checkpoint | None = None,
 ) -> list[dict[str, Any]]:
-    """Train in place, and return one row per epoch: ``epoch``, ``loss`` and ``dev_loss`` (per sentence), ``rate``.
+    """Train in place, and return one row per epoch: ``epoch``, ``loss`` and ``dev_loss`` (per sentence), ``rate``,
+    and ``dev_score`` if it decides which epoch is kept.
 
     Without dev sentences, all epochs are made with the first learning rate, and the last one is kept. A training that
     continues from its checkpoint gives the same parameters, bit by bit.
@@ -97,7 +112,7 @@ def train(
         for group in adam.param_groups:
             group["lr"] = rate
         state.loss = _epoch(learner, recipe, adam, (seed, state.epoch))
-        _close_epoch(state, recipe, rate, _dev_loss(learner))
+        _close_epoch(state, recipe, rate, _on_dev(learner))
         report(state)
         if not state.waited:
             best = {name: parameter.detach().clone() for name, parameter in parameters.items()}
@@ -126,24 +141,28 @@ def _epoch(learner: Learner, recipe: StateRecipe, adam: torch.optim.Adam, key: t
     return total / len(numbers)
 
 
-def _dev_loss(learner: Learner) -> float | None:
-    """Return the mean loss per dev sentence; None without dev sentences."""
-    total, sentences = 0.0, 0
+def _on_dev(learner: Learner) -> DevResult:
+    """Return the sums over all dev sentences."""
     with torch.inference_mode(), one_thread():
-        for loss, number in learner.dev_losses():
-            total, sentences = total + loss, sentences + number
-    return total / sentences if sentences else None
+        results = list(learner.dev_results())
+    return DevResult(*map(sum, zip(*results, strict=True))) if results else DevResult()
 
 
-def _close_epoch(state: TrainingState, recipe: StateRecipe, rate: float, dev_loss: float | None) -> None:
+def _close_epoch(state: TrainingState, recipe: StateRecipe, rate: float, dev: DevResult) -> None:
     """Note how the epoch ended, and whether there is another."""
+    dev_loss = dev.loss / dev.sentences if dev.sentences else None
     judged = state.loss if dev_loss is None else dev_loss
     if not math.isfinite(judged):
         raise TrainingError(f"the loss is {judged} after {state.epoch + 1} epochs; a lower learning rate may help")
-    state.history.append({"epoch": state.epoch + 1, "loss": state.loss, "dev_loss": dev_loss, "rate": rate})
+    row = {"epoch": state.epoch + 1, "loss": state.loss, "dev_loss": dev_loss, "rate": rate}
+    value, better = dev_loss, recipe.better  # what must fall, and by how much
+    if recipe.judge == "score" and dev.of:
+        row["dev_score"] = dev.score / dev.of
+        value, better = -row["dev_score"], 0.0
+    state.history.append(row)
     state.epoch += 1
-    if dev_loss is None or state.best is None or dev_loss < state.best - recipe.better:
-        state.best, state.waited = dev_loss, 0
+    if value is None or state.best is None or value < state.best - better:
+        state.best, state.waited = value, 0
     else:
         state.waited += 1
     state.done = state.epoch >= recipe.epochs or state.waited >= recipe.patience

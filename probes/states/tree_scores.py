@@ -38,7 +38,7 @@ def minimum_edges(distances: Float[ndarray, "words words"], kept: Bool[ndarray, 
     """Return the edges of the minimum spanning tree over some words, by their 0-based numbers, the smaller first.
 
     Of equal distances, the first in the order of rows is taken, as by Kruskal's algorithm in the published code. Words
-    at a distance of `NO_PATH` are not connected.
+    at an infinite distance are not connected.
 
     Example:
         >>> import numpy as np
@@ -62,21 +62,27 @@ def minimum_edges(distances: Float[ndarray, "words words"], kept: Bool[ndarray, 
         if len(edges) == len(words) - 1:
             break
         one, other = int(first[pair]), int(second[pair])
-        if of_pair[pair] == NO_PATH or tree_of(one) == tree_of(other):
+        if np.isinf(of_pair[pair]) or tree_of(one) == tree_of(other):
             continue
         root_of[tree_of(one)] = tree_of(other)
         edges.add((int(words[one]), int(words[other])))
     return edges
 
 
+def tree_edges(distances: Int[ndarray, "words words"], kept: Bool[ndarray, " words"]) -> set[tuple[int, int]]:
+    """Return the edges of the gold tree over some words, given its distances.
+
+    Where punctuation stood between words, it is the spanning tree of the distances of what is left. Words of different
+    trees, whose distance is `NO_PATH`, are not connected.
+    """
+    return minimum_edges(np.where(distances == NO_PATH, np.inf, distances), kept)
+
+
 def found_edges(
     predicted: Float[ndarray, "words words"], gold: Int[ndarray, "words words"], kept: Bool[ndarray, " words"]
 ) -> Fraction:
-    """Return how many edges of the gold tree are in the minimum spanning tree of the predicted distances.
-
-    Where punctuation stood between words, the gold tree is the spanning tree of the gold distances of what is left.
-    """
-    edges = minimum_edges(gold, kept)
+    """Return how many edges of the gold tree are in the minimum spanning tree of the predicted distances."""
+    edges = tree_edges(gold, kept)
     return Fraction(len(edges & minimum_edges(predicted, kept)), len(edges))
 
 

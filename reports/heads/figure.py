@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
-from ..drawing import BLACK, BLUE, GREY, ORANGE, styled
+from ..drawing import BLACK, BLUE, GREEN, GREY, ORANGE, styled
 from .view import HeadView
 
 Layout = Literal["lines", "arcs"]
@@ -36,8 +36,11 @@ _MAX_APEX = 1.2  # no arc is higher, in inches
 _ARC_SHIFT = 0.05  # how far beside the center of a word the arcs to its dependents start, in inches
 _ROOT = 0.2  # how far the arrow to the root reaches below the arcs, in inches
 _LEGENDS: dict[Layout, str] = {
-    "lines": "Lines to the syntactic head of a word are orange.",
-    "arcs": "Arrows lead from head to dependent: guesses above, orange if they are right, and the annotation below.",
+    "lines": "Lines to the syntactic head of a word are green.",
+    "arcs": (
+        "Arrows lead from head to dependent: guesses above, green if right, orange and dashed if wrong; the annotation "
+        "below."
+    ),
 }
 
 
@@ -53,8 +56,8 @@ def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines") -> Fi
             name of the relation. Both are mirrored for words that are read from right to left.
 
     Returns:
-        the figure. The opacity of lines and of the arrows above the words shows the value. If there is a tree, orange
-        ones belong to a word and its syntactic head.
+        the figure. The opacity of lines and of the arrows above the words shows the value. If there is a tree, green
+        ones belong to a word and its syntactic head, and wrong guesses are orange and dashed, as in the page.
 
     Raises:
         ValueError: there is nothing to draw, or the sentences have different numbers of heads.
@@ -122,7 +125,7 @@ def _draw_lines(axes: Axes, view: HeadView) -> None:
         for end in range(len(heights)):
             opacity = view.opacity(start, end)
             if opacity >= FAINTEST:
-                color = ORANGE if view.is_gold(start, end) else BLUE
+                color = GREEN if view.is_gold(start, end) else BLUE
                 axes.plot(sides, [heights[start], heights[end]], color=color, alpha=opacity, linewidth=1.4)
 
 
@@ -183,7 +186,7 @@ def _draw_arcs(axes: Axes, view: HeadView) -> None:
         axes.text(center, baseline, word, ha="center", va="center", color=_SPECIAL if special else BLACK)
     for guess, row in _guess_arcs(view):
         opacity = max(view.opacity_of_guess(row, guess), 0.15)
-        color = ORANGE if view.is_right(row) else BLUE
+        color = {True: GREEN, False: ORANGE, None: BLUE}[view.is_right(row)]
         _draw_arc(axes, centers, (guess, row), baseline - 0.6 * _LINE, color, opacity, above=True)
     level = baseline + 0.6 * _LINE
     for head, row in _tree_arcs(view):
@@ -217,5 +220,7 @@ def _draw_arrow(
 ) -> None:
     """Draw an arrow from a point to another one."""
     line: dict[str, Any] = {"color": color, "alpha": opacity, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0}
+    if color == ORANGE:
+        line["linestyle"] = (0, (4, 2))  # what is wrong differs from what is right also in gray
     shape = f"arc3,rad={bend}"
     axes.add_patch(FancyArrowPatch(start, end, connectionstyle=shape, arrowstyle="-|>", mutation_scale=6, **line))

@@ -9,10 +9,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from attentionology.reports.heads import LAYOUTS, Layout
 from attentionology.scripts.cli import COMMANDS, main
 from docs.generate import REPOSITORY, completed
-from tests.approved_runs import RUNS, run, save_inputs, save_survey
-from tests.approved_texts import difference, lines_of, shown_by
+from tests.approved_runs import RUNS, heads_on_sentences, run, save_inputs
+from tests.approved_texts import difference, drawn_heads, lines_of, shown_by
 from tests.renew import HINT, RENEW
 
 TEXTS = RUNS.parent / "texts"
@@ -48,10 +49,9 @@ def test_a_comparison_of_stored_runs_shows_what_was_approved(tmp_path: Path, mon
     compare("comparison", shown_by(command, tmp_path / "out"))
 
 
-def test_a_survey_shows_what_was_approved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a survey counts does not depend on the processor, because all decisions are exact."""
-    monkeypatch.chdir(tmp_path)
-    compare("survey", shown_by(save_survey(tmp_path), tmp_path / "out"))
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_heads_on_sentences_show_what_was_approved(layout: Layout, tmp_path: Path) -> None:
+    compare(f"heads-{layout}", drawn_heads(heads_on_sentences(layout), tmp_path))
 
 
 def test_the_help_and_the_reference_of_tables_are_what_was_approved(
@@ -90,6 +90,13 @@ def test_decisions_are_counted_as_they_were(name: str, inputs: Path, monkeypatch
         assert not difference(*("\n".join(lines_of(overview[key])) for overview in overviews)), key
     before, now = ([*overview["record"]["seconds"]] for overview in overviews)
     assert before == now  # the stages as they are called
+
+
+@pytest.mark.slow
+def test_a_survey_counts_what_is_stored(inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a survey counts does not depend on the processor, because all decisions are exact."""
+    monkeypatch.chdir(inputs)
+    compare("survey", shown_by(["report", str(run("survey"))], inputs / "out"))
 
 
 def test_numbers_are_compared_as_closely_as_they_are_read() -> None:

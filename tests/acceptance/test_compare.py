@@ -65,6 +65,10 @@ def test_the_command_writes_the_table_of_the_call(runs, tmp_path, capsys, monkey
     choice = table["choice_a"].dropna().iloc[0].partition(" ")[0]
     assert re.search(f'<a href="{re.escape(report)}#head={choice}&amp;[^"]*kind=weight"><span>{choice}</span>', page)
     assert re.search(r'aria-label="Findings"><ul>\s*<li><a href="[^"]*report.html#head=', page)
+    shown = json.loads(page.split('id="explorer-data">', 1)[1].split("</script>", 1)[0])["runs"]
+    assert [each["label"] for each in shown] == [run["name"] for run in record["runs"]]
+    ids = [[sentence["id"] for sentence in each["sample"]["sentences"]] for each in shown]
+    assert ids[0] == ids[1] != []
 
 
 def test_several_runs_are_compared_with_the_first(runs, tmp_path, capsys):

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from attentionology.analyses.probing.rows import MIXED
 from attentionology.analyses.probing.trainings import state_codes
 from attentionology.engine import probe_estimate
 from attentionology.engine.probe_estimate import duration
@@ -14,7 +15,7 @@ from tests.acceptance.probing import run, table
 
 GIVEN = (
     *("--limit", 12, "--folds", 2, "--seeds", 2, "--recipe", "paper", "--replicates", 20),
-    *("--probe", "attention", "arcs+attention", "depth", "--layers", 0, 2),
+    *("--probe", "attention", "arcs+attention", "depth", "--layers", 0, 2, "mix"),
     *("--controls", "task", "random-init:2", "--codelength"),
 )
 
@@ -46,7 +47,7 @@ def test_trainings_and_bytes_are_those_of_the_run(dry_run, model, tmp_path, monk
     of_states = table(tmp_path / "run", "probe_state_training")
     columns = ["probe", "source", "task", "layer", "run", "fold"]
     for probe, source, task, *_ in of_states[columns].drop_duplicates().itertuples(index=False):
-        trained[probe, source, task] += 1
+        trained[probe, {MIXED: "model", f"{MIXED}, random weights": "random weights"}.get(source, source), task] += 1
     said: dict[bool, dict[tuple[str, str, str], int]] = {False: {}, True: {}}
     for each in dry_run["trainings"]:
         said[each["of_code"]][each["probe"], each["source"], each["task"]] = each["trainings"]
@@ -55,6 +56,7 @@ def test_trainings_and_bytes_are_those_of_the_run(dry_run, model, tmp_path, monk
     assert said[True] == coded
     assert dry_run["folds"] == dry_run["seeds"] == 2
     assert dry_run["layers"] == [0, 2]
+    assert dry_run["mixed"]
     facts = json.loads((tmp_path / "run" / "run.json").read_text())
     assert dry_run["sentences"] == {"test": facts["sentences"]["read"]}
     stored = Counter[bool]()  # bytes, by whether they are those of states

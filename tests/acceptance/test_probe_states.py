@@ -19,8 +19,9 @@ from tests.written import results, without_record
 
 PROBES = ("arcs", "arcs+attention", "depth", "label:upos")
 SMALL = ("--limit", 24, "--folds", 2, "--seeds", 1, "--replicates", 20, "--rank", 4)
-ALONE = (*SMALL, "--probe", *PROBES, "--layers", 0, 2)
-OF_TABLES = ("probe_layers", "probe_states", "probe_state_contrasts", "probe_state_training")
+ALONE = (*SMALL, "--probe", *PROBES, "--layers", 0, 2, "mix")
+OF_LAYERS = ("probe_layers", "probe_states", "probe_state_contrasts", "probe_state_training")
+OF_TABLES = (*OF_LAYERS, "probe_mix", "probe_edges")
 
 
 def record(folder: Path) -> dict[str, Any]:
@@ -83,19 +84,19 @@ def test_a_run_of_states_alone_says_what_it_trained(done):
     facts = record(done)
     assert facts["options"]["probe"] == list(PROBES)
     states = facts["states"]
-    assert (states["probes"], states["layers"], states["pooling"]) == (list(PROBES), [0, 2], "mean")
+    assert (states["probes"], states["layers"], states["pooling"]) == (list(PROBES), [0, 2, "mix"], "mean")
     assert states["chosen_layers"].keys() == states["recipes"].keys() == set(PROBES)
     assert states["sentences_made"] == 24 * 2  # of the model and of one copy
     chosen = table(done, "probe_states")
     layers = chosen[chosen["chosen"]].groupby("probe")["layer"].first()
     assert layers.to_dict() == states["chosen_layers"]
-    dev = table(done, "probe_states").dropna(subset=["dev"])
+    dev = table(done, "probe_states").dropna(subset=["dev", "layer"])
     best = dev.sort_values(["dev", "layer"], ascending=[False, True]).groupby("probe")["layer"].first()
     assert best.to_dict() == states["chosen_layers"]
     assert {path.name for path in (done / "probes").iterdir()} == {
-        f"{probe.replace(':', '-')}-layer{layer}-seed0-fold{fold}"
+        f"{probe.replace(':', '-')}-{place}-seed0-fold{fold}"
         for probe in PROBES
-        for layer in (0, 2)
+        for place in ("layer0", "layer2", "mix")
         for fold in (1, 2)
     }
     methods = list(table(done)["method"])
@@ -143,7 +144,7 @@ def test_two_runs_add_up_to_the_run_over_all_sentences(model, tmp_path):
         files = [tmp_path / f"{name}.conllu" for name in tested]
         assert run(*given, "--test", *files, "--out", tmp_path / out) == 0
     merge_runs([tmp_path / "ra", tmp_path / "rb"], tmp_path / "merged")
-    for name in ("probe", *OF_TABLES):  # correlations are sums of real numbers
+    for name in ("probe", *OF_LAYERS):  # correlations are sums of real numbers
         pd.testing.assert_frame_equal(table(tmp_path / "merged", name), table(tmp_path / "rab", name), rtol=1e-6)
 
 

@@ -99,7 +99,8 @@ def test_the_results_in_python_are_those_of_the_survey(copied: Path, tmp_path: P
     before = files(copied)
     result = report_survey(copied, tmp_path / "out")
     assert repr(result) == "Survey(3 models × 4 treebanks × 2 maps, 3 failed)"
-    assert result.choosers.keys() == {(model, kind) for model in result.models for kind in result.maps}
+    choosers = {(each.model, each.map) for each in result.collected["transfer"].choosers}
+    assert choosers == {(model, kind) for model in result.models for kind in result.maps}
     result.save(tmp_path / "saved")
     saved = files(tmp_path / "saved")
     assert all(saved[name] == before[name] for name in before if name.startswith(("tables/", "figures/")))

@@ -34,7 +34,8 @@ from attentionology.analyses.probing.rows import Attempt, TestedSentence
 from attentionology.analyses.shared.ensembles import scored_ensembles
 from attentionology.analyses.shared.failures import cluster_interval
 from attentionology.analyses.surface.batches import replicate_sums
-from attentionology.analyses.survey.contrasts import Contrasts, Measurements
+from attentionology.analyses.survey.collecting import KeptCell
+from attentionology.analyses.survey.contrasts import ContrastCollector
 from attentionology.analyses.survey.transfer import KeptCounts, kept_counts, transfers
 from tests.probing_results import attachment
 
@@ -221,15 +222,15 @@ def _family(one: Sample) -> Comparable:
 
 
 def mean_over_treebanks(rng: np.random.Generator, units: int) -> Estimate:
-    contrasts = Contrasts(1)
+    contrasts = ContrastCollector(1)
     for treebank in ("a", "b"):
         one = sample(rng, units, (*EQUAL, *EQUAL))
         cells = [
-            Measurements(model, {"weight": [_family(one._replace(hits=hits))]})
+            KeptCell(model, {"weight": [_family(one._replace(hits=hits))]}, {})
             for model, hits in zip("xy", np.split(one.hits, 2, axis=1), strict=True)
         ]
         contrasts.add(treebank, cells)
-    [row] = contrasts.means()[0].contrast.differences
+    [row] = contrasts.collected().means[0].contrast.differences
     return Estimate(row.difference, row.low, row.high)
 
 

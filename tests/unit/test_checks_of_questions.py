@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -12,6 +12,7 @@ from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.dependency.rows import DependencyQuestion
 from attentionology.reports.columns import Schema, TableColumn
 from attentionology.testing import check_question
+from tests.questions import shared_runs
 
 NUMBER = Schema("numbers", "One row.", (TableColumn("rows", "count", "how many rows there are", "rows"),))
 
@@ -67,6 +68,12 @@ class Early(Numbers):
 
 class Taken(Numbers):
     tables = (Schema("dependency_best", "The name of another table.", NUMBER.columns),)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def shared() -> Iterator[None]:
+    with shared_runs():
+        yield
 
 
 def test_a_question_without_mistakes_passes():

@@ -150,6 +150,15 @@ def divided(self, module, examples):
     return GoodProbe.read(self, module, examples) / (examples.words.sum(1, keepdim=True) - 1)
 
 
+def of_classes(**members: Any) -> type[StateProbe]:
+    """A probe of parts of speech with other members, whose loss does not read them."""
+
+    def losses(self: Any, predicted: torch.Tensor, examples: Any) -> torch.Tensor:
+        return (predicted[examples.words] ** 2).sum()
+
+    return type("Changed", (LabelProbe,), {"name": "classes", "losses": losses, **members})
+
+
 @pytest.mark.parametrize(
     ("probe", "message"),
     [
@@ -178,6 +187,13 @@ def divided(self, module, examples):
         (WithoutCut, "which have no padding, .* Let cut"),
         (Unlearned, "saved and loaded with AttributeError|refuses to work if it is saved and loaded"),
         (Known, "predictions are others if it was saved and loaded"),
+        (changed(softmax=True), "refuses to work if its alternatives are numbered: TypeError|with TypeError"),
+        (of_classes(alternatives=lambda self, words: 3), r"have the shape \(., .+\), and alternatives\(\) gives 3"),
+        (of_classes(numbers=lambda self, gold: np.zeros(1, dtype=int)), r"numbers\(\) of . words gives \[0\]"),
+        (of_classes(numbers=lambda self, gold: np.full(len(gold), 99)), "and there are .* alternatives"),
+        (of_classes(gold=lambda self, s: [None, *LabelProbe.gold(self, s)[1:]], numbers=lambda self, gold: np.zeros(
+            len(gold), dtype=int)), "an alternative to a word without annotation"),
+        (changed(edges=lambda self, predicted, sentence: {(1, 0)}), r"edges\(\) of . words gives \[\(1, 0\)\]"),
     ],
 )  # fmt: skip
 def test_mistakes(probe, message):

@@ -9,7 +9,7 @@ import pytest
 
 from attentionology.analyses.comparison.differences import Difference, holm
 from attentionology.analyses.counting.comparable import Measured
-from attentionology.analyses.survey.choosers import ChooserContrast, Choosers, Loss, transfer_findings
+from attentionology.analyses.survey.choosers import ChooserContrast, Choosers, Loss, ModelChoosers, transfer_findings
 
 REPLICATES = 50
 UNITS = dict.fromkeys("abcd", 100.0)
@@ -39,6 +39,10 @@ def collected(losses, units=None):
     for scored_on, of_choosers in losses.items():
         choosers.add(scored_on, of_choosers)
     return {(one.first, one.second): one for one in choosers.contrasts()}
+
+
+def findings(**contrasts_by_map):
+    return list(transfer_findings([ModelChoosers("bert", kind, tuple(of)) for kind, of in contrasts_by_map.items()]))
 
 
 def test_pairs_are_compared_on_the_treebanks_that_are_neither_of_them(losses):
@@ -76,7 +80,7 @@ def test_two_treebanks_have_no_common_one_and_few_sentences_are_not_tested(losse
     without = {t: {k: {r: v._replace(deviations=np.zeros(0)) for r, v in of.items()} for k, of in each.items()}
                for t, each in losses.items()}  # fmt: skip
     assert not any(one.difference.tested for one in collected(without).values())
-    assert list(transfer_findings({("bert", "weight"): list(collected(without).values())})) == []
+    assert findings(weight=[*collected(without).values()]) == []
 
 
 def contrast(first, second, values, p_holm, scored_on=("fr",)):
@@ -89,7 +93,7 @@ def contrast(first, second, values, p_holm, scored_on=("fr",)):
 def test_findings_name_pairs_that_differ_clearly():
     clear = [contrast("de", "pud", (-0.1, -0.3), 0.01), contrast("de", "en", (-0.4, -0.1), 0.049, ("fr", "pud"))]
     equal = contrast("pud", "en", (-0.1, -0.9), 0.05)
-    (text,) = transfer_findings({("bert", "weight"): [*clear, equal]})
+    (text,) = findings(weight=[*clear, equal])
     assert text == (
         "bert: in 2 of 3 pairs of treebanks, the heads of one clearly transfer worse than those of the other, scored "
         "on the same other treebanks (p values adjusted for the number of pairs): those of de lose -40.0 points on fr "
@@ -97,13 +101,13 @@ def test_findings_name_pairs_that_differ_clearly():
         "of pud lose -30.0 points on fr, and those of de -10.0 points (difference -20.0 points [-22.0, -19.0], "
         "1 relation, n = 1,234)."
     )
-    (text, other) = transfer_findings({("bert", "weight"): [equal], ("bert", "norm"): [clear[0]]})
+    (text, other) = findings(weight=[equal], norm=[clear[0]])
     assert text == (
         "bert (weight): scored on the same other treebanks, no treebank's heads clearly transfer worse than those of "
         "another (1 pair of treebanks, p values adjusted for their number)."
     )
     assert other.startswith("bert (norm): in 1 of 1 pair of treebanks, ")
     third = replace(clear[0], scored_on=("fr", "en", "gd"))
-    (text,) = transfer_findings({("bert", "weight"): [*clear, third]})
+    (text,) = findings(weight=[*clear, third])
     assert text.endswith("; …")
-    assert "points on 3 others" in next(transfer_findings({("bert", "weight"): [third]}))
+    assert "points on 3 others" in findings(weight=[third])[0]

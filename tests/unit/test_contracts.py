@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -49,7 +50,10 @@ from attentionology.testing import (
     corpora,
 )
 from tests.corpora import sample_blocks
+from tests.questions import shared_runs
 from tests.unit.test_conll2009 import TREES
+
+pytestmark = pytest.mark.usefixtures("quick_geography")
 
 SCHEMAS: dict[str, Any] = {
     module.__name__.split(".")[-2]: module.SCHEMAS
@@ -112,6 +116,12 @@ def test_analyses(name, options):
     check_analysis(kind, options, schemas=SCHEMAS.get(name, ()))
 
 
+@pytest.fixture(scope="module")
+def shared() -> Iterator[None]:
+    with shared_runs():
+        yield
+
+
 @pytest.mark.parametrize(
     ("analysis", "question"),
     [
@@ -122,7 +132,7 @@ def test_analyses(name, options):
         for name in [f"{analysis.name}-{question.name}"]
     ],
 )
-def test_questions(analysis, question):
+def test_questions(analysis, question, shared):
     check_question(question, analysis, QUESTIONS[analysis])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from attentionology import (
@@ -67,11 +69,28 @@ def test_an_underscore_is_a_word_where_the_treebank_says_so():
     assert blank_words(Sentence("s", words, multiword=((1, 2, "du"), (3, 4, "_")))) == (2, 3, 4)
 
 
-@pytest.mark.parametrize("name", ["en_ewt-train", "en_ewt-dev", "tr_imst-dev", "en_gum-dev", "zh_gsdsimp-dev"])
+NAMES = [
+    pytest.param("en_ewt-train", marks=pytest.mark.slow),
+    "en_ewt-dev",
+    "tr_imst-dev",
+    "en_gum-dev",
+    "zh_gsdsimp-dev",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_real_treebanks_have_no_blank_words(data_file, name):
     """Five underscores of EWT are punctuation, and one word of IMST has its text in its multiword token."""
     bank = load_treebank(data_file(f"ud/{name}.conllu"))
     assert "blank_words" not in bank.counts()
+
+
+def test_underscores_that_are_words_are_no_blank_words(data_file, write):
+    """The sentences of a large treebank that have them."""
+    blocks = data_file("ud/en_ewt-train.conllu").read_text(encoding="utf-8").split("\n\n")
+    found = [block for block in blocks if re.search(r"(?m)^\d+\t_\t", block)]
+    assert len(found) > 1
+    assert "blank_words" not in load_treebank(write("\n\n".join(found) + "\n\n")).counts()
 
 
 def blank_files(folder):

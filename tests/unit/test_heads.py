@@ -13,7 +13,7 @@ from matplotlib.patches import FancyArrowPatch
 
 from attentionology.engine.shown_heads import Shown
 from attentionology.extractors import DIRECTIONS
-from attentionology.reports.drawing import BLUE, GREY, ORANGE
+from attentionology.reports.drawing import BLUE, GREEN, GREY, ORANGE
 from attentionology.reports.heads import LAYOUTS, HeadView, Layout, as_text, draw, draw_into
 from attentionology.reports.heads.explored import as_explorer, opening
 from tests.maps import inflated
@@ -44,7 +44,7 @@ def drawn_lines(view: HeadView) -> list[tuple[str, float]]:
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_line_for_each_value_that_can_be_seen(direction):
-    """Lines between a word and its head, as the direction reads them, are orange."""
+    """Lines between a word and its head, as the direction reads them, are green."""
     values = VALUES.copy()
     values[0, 5] = 0.02  # the faintest that is drawn
     joined = {
@@ -54,7 +54,7 @@ def test_a_line_for_each_value_that_can_be_seen(direction):
         if (direction != "head->dep" and GOLD[row] == column) or (direction != "dep->head" and GOLD[column] == row)
     }
     expected = [
-        (ORANGE if (row, column) in joined else BLUE, values[row, column])
+        (GREEN if (row, column) in joined else BLUE, values[row, column])
         for row in range(6)
         for column in range(6)
         if values[row, column] >= 0.02
@@ -103,9 +103,14 @@ def drawn_arrows(view: HeadView) -> list[tuple[str, str, str]]:
 
 
 def test_arrows_lead_from_head_to_dependent():
-    guesses = [(BLUE, "dog", "The"), (ORANGE, "dog", "old"), (ORANGE, "barks", "dog"), (BLUE, "dog", "barks")]
+    guesses = [(ORANGE, "dog", "The"), (GREEN, "dog", "old"), (GREEN, "barks", "dog"), (BLUE, "dog", "barks")]
     tree = [(GREY, "old", "The"), (GREY, "dog", "old"), (GREY, "barks", "dog"), (GREY, "", "barks")]
     assert drawn_arrows(VIEW) == drawn_arrows(VIEW.without_special()) == guesses + tree
+    [axes] = draw([[VIEW]], layout="arcs").axes
+    assert [arrow.get_linestyle() == "solid" for arrow in axes.patches] == [
+        False,
+        *[True] * 7,
+    ]  # the wrong one is dashed
     plain = replace(VIEW, gold=(), relations=())
     assert drawn_arrows(plain) == [(BLUE, start, end) for _, start, end in guesses]
 
@@ -151,10 +156,12 @@ def test_a_panel_of_lines_is_as_large_as_its_words():
     assert words == [pytest.approx((x, 0.19 * (2 + row))) for row in range(6) for x in (0.475, 1.575)]
     (legend,) = figure.texts
     assert legend.get_position() == pytest.approx((0.01, 0.057 / height))
-    assert legend.get_text() == "Lines to the syntactic head of a word are orange."
+    assert legend.get_text() == "Lines to the syntactic head of a word are green."
     (of_arcs,) = draw([[VIEW]], layout="arcs").texts
-    arrows = "Arrows lead from head to dependent: guesses above, orange if they are right, and the annotation below."
-    assert of_arcs.get_text() == arrows
+    assert of_arcs.get_text() == (
+        "Arrows lead from head to dependent: guesses above, green if right, orange and dashed if wrong; the annotation "
+        "below."
+    )
     plain = draw([[short]])  # none of its words has a known head
     assert not plain.texts
     assert plain.get_size_inches() == pytest.approx((1.75, 0.855))

@@ -220,7 +220,7 @@ def test_long_inputs_are_counted_but_not_kept():
 
 @pytest.mark.parametrize(("space", "shown"), [(10**6, 3), (1, 1)])
 def test_the_note_counts_inputs_that_are_shown_read_and_left_out(space, shown, monkeypatch):
-    monkeypatch.setattr("attentionology.engine.results.explorer._most_bytes", lambda *_: space)
+    monkeypatch.setattr("attentionology.engine.results.explorer.most_bytes", lambda *_: space)
     metric = sample(3)
     metric.update(batch(np.random.default_rng(0), [f"s{number}" for number in range(5)], list("abcde")))
     on_page = _sample({"treebank/weight": metric}, LAYERS, HEADS, causal=False)

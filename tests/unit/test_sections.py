@@ -232,6 +232,7 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("probing", {"layer_contrasts": 0}, ("[probe_state_contrasts]", "between layers"), ("[probe_states]",)),
     ("probing", {"uncoded": []}, ("and have no code", "predict no"), ("natural logarithms to them.",)),
     ("probing", {"uncoded": ["depth"]}, ("distance and",), ("depth predicts no probabilities and has no code.",)),
+    ("probing", {"edge_scores": ["uas"]}, ("[probe_edges]", "13 edges"), ("[probe_directions]",)),
     ("probing", {"contrasts": []}, ("What each adds", "[probe_contrasts]"), ("How to read it",)),
     (
         "probing",

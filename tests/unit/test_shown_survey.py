@@ -24,12 +24,13 @@ from attentionology.analyses.survey.accuracy import (
     differences_table,
     relations_of,
 )
-from attentionology.analyses.survey.choosers import ChooserContrast
+from attentionology.analyses.survey.choosers import ChooserContrast, ModelChoosers
 from attentionology.analyses.survey.contrasts import contrasts_table, differences_figure
 from attentionology.analyses.survey.results import Survey, survey_section
 from attentionology.analyses.survey.rows import CellFailure, short_names
-from attentionology.analyses.survey.training import training_figure
+from attentionology.analyses.survey.training import TrainingRows, training_figure
 from attentionology.analyses.survey.transfer import (
+    TransferRows,
     transfer_figure,
     transfer_relation,
     transfer_relation_table,
@@ -120,8 +121,31 @@ def transferred(losses: Sequence[float], **changes: Any) -> Survey:
     """A survey of three treebanks whose heads lose so much on the next one."""
     pairs = zip(TREEBANKS, (*TREEBANKS[1:], TREEBANKS[0]), losses, strict=True)
     rows = tuple(loss(*pair) for pair in pairs)
-    made = Survey(("hub/m",), TREEBANKS, ("weight",), (), (), (), "det", 1, transfer_mean_rows=rows)
-    return replace(made, transfer_rows=rows[:2], **changes)
+    return with_losses(
+        Survey(("hub/m",), TREEBANKS, ("weight",), (), "det", 1), **{"rows": rows[:2], "means": rows, **changes}
+    )
+
+
+def with_losses(survey: Survey, choosers: Sequence[ModelChoosers] = (), **changes: Any) -> Survey:
+    """A survey with other rows of the tables of transfer."""
+    rows = {name: changes.pop(name) for name in ("rows", "means") if name in changes}
+    found = replace(survey.collected.get("transfer", TransferRows()), choosers=tuple(choosers), **rows)
+    return replace(survey, collected={**survey.collected, "transfer": found}, **changes)
+
+
+def losses_of(survey: Survey) -> TransferRows:
+    found: TransferRows = survey.collected["transfer"]
+    return found
+
+
+def transfer_of(survey: Survey) -> Figure | None:
+    return transfer_figure(losses_of(survey), survey)
+
+
+def with_differences(survey: Survey, **changes: Any) -> Survey:
+    """A survey with other differences within treebanks, or of means."""
+    found = replace(survey.collected["contrasts"], **changes)
+    return replace(survey, collected={**survey.collected, "contrasts": found})
 
 
 @pytest.mark.parametrize(
@@ -135,7 +159,7 @@ def transferred(losses: Sequence[float], **changes: Any) -> Survey:
 def test_large_losses_are_light_and_others_dark_with_white_text(
     losses: Sequence[float], limits: tuple[float, float], colors: list[str]
 ) -> None:
-    left, right, bar = drawn(transfer_figure(transferred(losses)))
+    left, right, bar = drawn(transfer_of(transferred(losses)))
     assert bar.get_ylabel() == "loss (percentage points)"
     assert [color for _, color in entries(left)] == colors
     assert left.collections[0].get_clim() == pytest.approx(limits)
@@ -155,9 +179,10 @@ def test_models_and_maps_have_a_row_of_losses_each_and_none_where_the_relation_i
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     survey = transferred((-0.1, -0.04, -0.039), maps=("weight", "norm"))
-    norm = {**survey.transfer_mean_rows[0], "map": "norm", "loss": -0.2}
-    survey = replace(survey, transfer_mean_rows=(*survey.transfer_mean_rows, norm))
-    first, _, second, right, _ = drawn(transfer_figure(survey))
+    means = losses_of(survey).means
+    norm = {**means[0], "map": "norm", "loss": -0.2}
+    survey = with_losses(survey, means=(*means, norm))
+    first, _, second, right, _ = drawn(transfer_of(survey))
     assert [axes.get_title("left").split() for axes in (first, second)] == [
         "m (weight): mean over relations".split(), "m (norm): mean over relations".split(),
     ]  # fmt: skip
@@ -165,16 +190,16 @@ def test_models_and_maps_have_a_row_of_losses_each_and_none_where_the_relation_i
     assert {axes.collections[0].get_clim() for axes in (first, second)} == {(-20.0, 0.0)}
     assert first.figure.get_suptitle() == ""
     monkeypatch.setattr(transfer, "_MOST_ROWS", 1)
-    first, _, _ = drawn(transfer_figure(survey))  # two panels and the bar of colors
+    first, _, _ = drawn(transfer_of(survey))  # two panels and the bar of colors
     assert first.figure.get_suptitle().split()[:5] == "The first 1 of 2".split()
-    assert transfer_figure(transferred((0, 0, 0), transfer_mean_rows=())) is None
+    assert transfer_of(transferred((0, 0, 0), means=())) is None
 
 
 def test_titles_of_losses_do_not_run_into_each_other() -> None:
     model = "bert-base-multilingual-cased"
     rows = tuple(loss(*pair, -0.1, model=model) for pair in (("data/x", "data/y"), ("data/y", "data/x")))
-    survey = transferred((0, 0, 0), models=(model,), treebanks=TREEBANKS[:2], transfer_mean_rows=rows)
-    figure = transfer_figure(replace(survey, transfer_rows=rows))
+    survey = transferred((0, 0, 0), models=(model,), treebanks=TREEBANKS[:2], means=rows)
+    figure = transfer_of(with_losses(survey, rows=rows))
     left, right, _ = drawn(figure)
     left.figure.draw_without_rendering()
     assert left._left_title.get_window_extent().x1 < right._left_title.get_window_extent().x0
@@ -182,17 +207,18 @@ def test_titles_of_losses_do_not_run_into_each_other() -> None:
 
 def test_the_page_names_relations_of_one_treebank_and_what_is_transferred() -> None:
     survey = transferred((-0.1, -0.04, 0))
-    means = [{**survey.transfer_mean_rows[0], "only_chosen": "goeswith"}, *survey.transfer_mean_rows[1:]]
+    first, *others = losses_of(survey).means
+    means = [{**first, "only_chosen": "goeswith"}, *others]
     means += [loss("data/x", "", -0.3), loss("data/y", "", -0.1)]
     row = Difference("", Measured("", -0.3, 900, np.zeros(2)), Measured("", -0.1, 900, np.zeros(2)), -0.2, -0.3, -0.1)
     worse = ChooserContrast("data/x", "data/y", ("data/z",), 7, replace(row, p=0.001, p_holm=0.002))
-    survey = replace(survey, transfer_mean_rows=tuple(means), choosers={("hub/m", "weight"): [worse]})
+    survey = with_losses(survey, [ModelChoosers("hub/m", "weight", (worse,))], means=means)
     context = survey_section(survey).context
     assert context["only_in_one"] == {"data/x but not data/y": "goeswith"}
     assert context["transfer_relation"] == "det"
     (finding,) = context["transfer_findings"]
     assert "those of data/x lose -30.0 points on data/z, and those of data/y -10.0 points" in finding
-    assert [row["mean"] for row in on_page(transfer_table(survey))] == [
+    assert [row["mean"] for row in on_page(transfer_table(losses_of(survey), survey))] == [
         "-30.0 [-31.0, -29.0]",
         "-10.0 [-11.0, -9.0]",
         "–",
@@ -203,23 +229,23 @@ def test_the_page_names_relations_of_one_treebank_and_what_is_transferred() -> N
 def test_kinds_of_maps_have_a_column_if_there_are_several(maps: tuple[str, ...], names: list[str]) -> None:
     survey = transferred((-0.1, 0.04, 0), maps=maps)
     scored = [*names, "chosen on", "x", "y", "z", "mean"]
-    assert [[*row] for row in on_page(transfer_table(survey))] == [scored] * 3
+    assert [[*row] for row in on_page(transfer_table(losses_of(survey), survey))] == [scored] * 3
     head = [*names, "chosen on", "attention head", "direction", "x", "y", "z"]
-    assert [[*row] for row in on_page(transfer_relation_table(survey))] == [head] * 2
+    assert [[*row] for row in on_page(transfer_relation_table(losses_of(survey), survey))] == [head] * 2
     accuracies = on_page(accuracies_table(MatrixMaker(survey), "det"))
     assert [[*row] for row in accuracies] == [[*names, "x", "y", "z"]] * len(maps)
-    (row,) = on_page(transfer_table(survey))[1:2]
+    (row,) = on_page(transfer_table(losses_of(survey), survey))[1:2]
     assert (row["model"], row["chosen on"], row["z"]) == ("m", "y", "+4.0 [3.0, 5.0]")
 
 
 def test_heads_of_losses_lead_to_the_report_of_the_treebank_that_chose_them() -> None:
     survey = transferred((-0.1, -0.04, 0))
     table = transfer_relation_table(
-        survey, lambda cell, kind, row: f"#{cell.model} {cell.treebank} {kind} {row['head']}"
+        losses_of(survey), survey, lambda cell, kind, row: f"#{cell.model} {cell.treebank} {kind} {row['head']}"
     )
     assert [table.columns[2].link(row) for row in table.rows] == [f"#hub/m data/{name} weight 1" for name in "xy"]
-    everything = replace(survey, transfer_rows=[{**row, "relation": "all"} for row in survey.transfer_rows])
-    assert [transfer_relation(each) for each in (survey, everything)] == ["det", "all"]
+    everything = with_losses(survey, rows=[{**row, "relation": "all"} for row in losses_of(survey).rows])
+    assert [transfer_relation(losses_of(each), each) for each in (survey, everything)] == ["det", "all"]
 
 
 def test_the_page_is_told_what_is_shown_of_these_cells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -239,7 +265,7 @@ def test_the_page_is_told_what_is_shown_of_these_cells(monkeypatch: pytest.Monke
         **dict.fromkeys(names, False), "has_means": True, "has_contrasts": True,
     }  # fmt: skip
     failed = replace(results[0], failures=(CellFailure("", "no trees"),))
-    without = replace(survey, results=(failed,), contrasts=(), means=())
+    without = replace(survey, results=(failed,), collected={})
     context = survey_section(without, tmp_path).context
     assert [context[name] for name in names[:4]] == [False, True, False, False]
     reported = replace(without, results=(replace(failed, reports={"weight": tmp_path / "r.html"}),))
@@ -260,13 +286,13 @@ def test_the_terminal_counts_cells_that_failed_and_names_the_kind_of_map() -> No
 def test_means_over_treebanks_have_a_column_and_a_row() -> None:
     for means, shown in ((True, ["few", "many", "mean"]), (False, ["few", "many"])):
         survey = surveyed(min_count=3)
-        survey = survey if means else replace(survey, means=())
+        survey = survey if means else with_differences(survey, means=())
         (row,) = on_page(differences_table(MatrixMaker(survey), "obj"))
         assert [*row] == ["difference", *shown]
         counted = on_page(contrasts_table(survey))
         assert [row["treebank"] for row in counted] == ["few", "many", *(["mean of up to 2"] if means else [])]
     (one,) = surveyed(min_count=3).means
-    survey = replace(surveyed(min_count=3), means=(replace(one, treebanks={"obj": 2, "det": 5, "nsubj": 3}),))
+    survey = with_differences(surveyed(min_count=3), means=(replace(one, treebanks={"obj": 2, "det": 5, "nsubj": 3}),))
     assert on_page(contrasts_table(survey))[-1]["treebank"] == "mean of up to 5"
     assert "as means over up to 5 treebanks" in survey_section(survey).findings[0].text
 
@@ -293,13 +319,14 @@ def test_findings_about_means_say_over_how_many_treebanks_they_are_and_stand_for
     said = "“b” in none of 1 tested relations, as means over up to 2 treebanks, and less in 1 ("
     assert finding.text.startswith(f"“a” clearly finds more than {said}heads chosen")
     assert "obj (a 46.7 %, b 58.3 %, n = 103; -11.7 points [" in finding.text
-    few, many = survey_section(replace(survey, means=())).findings
+    few, many = survey_section(with_differences(survey, means=())).findings
     assert "in none of 1 tested relations of few, and less in 1 (" in few.text
     assert "in 1 of 1 tested relations of many, and less in none (" in many.text
     one = survey.means[0]
     sides: Any = {"first": Side("hub/m", "norm", "norm"), "second": Side("hub/m", "weight", "weight")}
     maps = replace(one, about="maps", contrast=replace(one.contrast, **sides))
-    (finding,) = survey_section(replace(survey, models=("hub/m",), results=(), contrasts=(), means=(maps,))).findings
+    without = with_differences(replace(survey, models=("hub/m",), results=()), within=(), means=(maps,))
+    (finding,) = survey_section(without).findings
     assert finding.text.startswith("hub/m: The map “norm” clearly finds more than the map “weight” in none of 1 tested")
 
 
@@ -320,16 +347,20 @@ def curves(model: str = "m", steps: Sequence[float] = STEPS, kind: str = "weight
 
 
 def trained(rows: Sequence[dict[str, Any]], **changes: Any) -> Survey:
-    made = Survey(("m",), TREEBANKS, ("weight",), (), (), (), "det", 10, training_rows=rows)
+    made = Survey(("m",), TREEBANKS, ("weight",), (), "det", 10, collected={"training": TrainingRows(rows)})
     return replace(made, **changes)
+
+
+def curves_of(survey: Survey) -> Figure:
+    return training_figure(survey.training_table, survey, "m")
 
 
 def test_training_curves_are_those_of_the_relation_and_of_frequent_ones() -> None:
     """Totals, roots and relations with few words have none; the survey's relation is black, whatever its words."""
     last_step = [{**row, "n": 95} if (row["relation"], row["step"]) == ("obj", 100) else row for row in curves()]
-    of_last = training_figure(trained(last_step), "m").axes[0]  # more words than those of nsubj
+    of_last = curves_of(trained(last_step)).axes[0]  # more words than those of nsubj
     assert [line.get_label() for line in of_last.lines] == ["det", "obj", "nsubj"]
-    above, _, last, below, _, _ = drawn(training_figure(trained(curves()), "m"))
+    above, _, last, below, _, _ = drawn(curves_of(trained(curves())))
     colors = {"det": BLACK, "nsubj": BLUE, "obj": ORANGE}
     assert {line.get_label(): line.get_color() for line in above.lines} == colors
     for axes in (above, below):
@@ -341,7 +372,7 @@ def test_training_curves_are_those_of_the_relation_and_of_frequent_ones() -> Non
     assert [text.get_text() for text in legend.get_texts()] == [*colors]
     layers = dict(zip(("layer 1", "layer 2"), map(tuple, layer_shades(2)), strict=True))
     assert {line.get_label(): tuple(line.get_color()) for line in below.lines} == layers
-    of_nine = training_figure(trained(curves(), min_count=9, relation="iobj"), "m").axes[0]
+    of_nine = curves_of(trained(curves(), min_count=9, relation="iobj")).axes[0]
     assert {line.get_label(): line.get_color() for line in of_nine.lines} == {
         "nsubj": BLUE, "obj": ORANGE, "det": GREEN, "rare": PURPLE,
     }  # fmt: skip
@@ -349,7 +380,7 @@ def test_training_curves_are_those_of_the_relation_and_of_frequent_ones() -> Non
 
 @pytest.mark.parametrize(("steps", "scale"), [((2, 10, 200), "linear"), ((2, 10, 201), "log"), ((0, 2, 200), "linear")])
 def test_steps_that_are_far_apart_have_a_logarithmic_axis(steps: Sequence[float], scale: str) -> None:
-    figure = training_figure(trained(curves(steps=steps)), "m")
+    figure = curves_of(trained(curves(steps=steps)))
     assert {axes.get_xscale() for axes in figure.axes} == {scale}
     assert labels(figure.axes[3])[1] == [str(step) for step in steps]
 
@@ -357,14 +388,14 @@ def test_steps_that_are_far_apart_have_a_logarithmic_axis(steps: Sequence[float]
 def test_training_figures_have_the_first_map_and_a_few_treebanks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "_MOST_PANELS", 2)
     rows = [*curves(), *curves(kind="norm", steps=(5, 6)), *curves(model="other", steps=(7, 8))]
-    figure = training_figure(trained(rows, maps=("weight", "norm")), "m")
+    figure = curves_of(trained(rows, maps=("weight", "norm")))
     assert [axes.get_title("left") for axes in figure.axes] == ["x", "y", "", ""]
     assert [axes.get_xlabel() for axes in figure.axes] == ["", "", "step", "step"]
     names = ["by relation", "", "by layer, mean over relations", ""]
     assert [axes.get_ylabel().removeprefix("held-out accuracy (%)\n") for axes in figure.axes] == names
     assert {tuple(line.get_xdata()) for axes in drawn(figure) for line in axes.lines} == {STEPS}
     assert figure.get_suptitle() == "m (weight)"
-    assert training_figure(trained(rows), "m").get_suptitle() == "m"
+    assert curves_of(trained(rows)).get_suptitle() == "m"
 
 
 def test_the_page_draws_a_few_models_and_names_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

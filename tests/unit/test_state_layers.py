@@ -24,20 +24,22 @@ from tests.state_scores import BASELINE, random_fractions, sentences, stored, tr
 
 
 def state(layer: float, value: float, *, probe: str = "arcs", chosen: bool = False, **others: Any) -> dict[str, Any]:
-    interval = {"value_low": value - 0.02, "value_high": value + 0.02}
+    interval = {"value_low": value - 0.02, "value_high": value + 0.02, "band_low": value - 0.03}
+    interval["band_high"] = value + 0.03
     kinds = {"score": "uas", "source": "model", "by_length": False, "control": math.nan, "random": math.nan}
     return {"probe": probe, "layer": layer, "value": value, "chosen": chosen, **interval, **kinds, **others}
 
 
 def contrast(layer: int, second: str, difference: float, *, p: float = 0.001, around: float = 0.01) -> dict[str, Any]:
     bounds = {"low": difference - around, "high": difference + around}
+    bounds |= {"band_low": difference - around * 1.5, "band_high": difference + around * 1.5}
     return {"probe": "arcs", "layer": layer, "second": second, "difference": difference, **bounds, "p_holm": p}
 
 
 def answer(
     states: Sequence[Mapping[str, Any]], contrasts: Sequence[Mapping[str, Any]] = (), units: float = 20
 ) -> LayerTables:
-    columns = ["probe", "layer", "second", "difference", "low", "high", "p_holm"]
+    columns = ["probe", "layer", "second", "difference", "low", "high", "band_low", "band_high", "p_holm"]
     empty = pd.DataFrame()
     of_contrasts = pd.DataFrame(contrasts, columns=columns)
     return LayerTables(empty, pd.DataFrame(states), of_contrasts, empty, {"arcs": units}, (), {})
@@ -74,9 +76,13 @@ def test_differences_are_said_with_their_verdict():
         "arcs: on test sentences, layer 1, which the dev sentences chose, has UAS 60.0 % [58.0, 62.0]; +10.0 points "
         "[9.0, 11.0] against random weights; +5.0 points [4.0, 6.0], which is not clear, against best single head."
     )
-    assert second == "arcs: Layers 2 and 3 cannot be told apart from layer 1."
+    together = "by intervals that hold for all layers together."
+    assert second == f"arcs: Layers 2 and 3 cannot be told apart from layer 1, {together}"
     [_, alone] = layer_texts(answer(THREE, [contrast(1, "layer 0", 0.0), contrast(1, "layer 2", 0.3)]))
-    assert alone == "arcs: Layer 0 cannot be told apart from layer 1."
+    assert alone == f"arcs: Layer 0 cannot be told apart from layer 1, {together}"
+    many = [contrast(1, f"layer {layer}", 0.012) for layer in (3, 4, 5, 7)]  # each clear, but not together
+    [_, ranges] = layer_texts(answer(THREE, many))
+    assert ranges == f"arcs: Layers 3 to 5 and 7 cannot be told apart from layer 1, {together}"
 
 
 @pytest.mark.parametrize(
@@ -136,11 +142,10 @@ def test_the_figure_shows_the_first_score_with_its_controls():
     assert [text.get_text() for text in distance.texts] == ["chain 30.0"]
     assert distance.get_ylabel() == "UUAS (%)"
     assert [text.get_text() for text in arcs.texts] == [f"{BASELINE} 40.0", "attention 53.0"]
-    [band] = distance.collections
-    corners = band.get_paths()[0].vertices
-    assert sorted({tuple(np.round(corner, 6)) for corner in np.asarray(corners)}) == [
-        (0, 48), (0, 52), (2, 58), (2, 62),
-    ]  # fmt: skip
+    for band, around in zip(distance.collections, (3, 2), strict=True):  # of all layers together, and of each alone
+        corners = np.asarray(band.get_paths()[0].vertices)
+        expected = [(0, 50 - around), (0, 50 + around), (2, 60 - around), (2, 60 + around)]
+        assert sorted({tuple(np.round(corner, 6)) for corner in corners}) == expected
     assert "random weights" not in [str(line.get_label()) for line in arcs.lines]
 
 
@@ -196,10 +201,15 @@ def test_everything_is_shown_from_what_is_stored(tmp_path):
 def test_merged_runs_have_the_sentences_of_both():
     first, second = probed(20), probed(15, seed=1)
     alone: list[Any] = [Probing().counts(OptionSet([CountOptions()]), each).states for each in (first, second)]
+    edges = [np.eye(3, 2, dtype=bool), np.ones((4, 2), dtype=bool)]
     merged = StateCounts(len(COLUMNS))
-    merged.merge_state(first.metrics[STATES])
-    merged.merge_state(second.metrics[STATES])
-    np.testing.assert_array_equal(merged.compute(), np.concatenate(alone))
+    for given, of_given in zip((first, second), edges, strict=True):
+        metric = StateCounts(len(COLUMNS))
+        metric.update(given.metrics[STATES].compute()[0], list(of_given.T))
+        merged.merge_state(metric)
+    fractions, found = merged.compute()
+    np.testing.assert_array_equal(fractions, np.concatenate(alone))
+    np.testing.assert_array_equal(found, np.concatenate(edges))
     assert Layers().join([LOOKED, {**LOOKED}]) == LOOKED
     other = [replace(COLUMNS[0], layer=7), *COLUMNS[1:]]
     assert Layers().join([LOOKED, {**LOOKED, "tried": [asdict(each) for each in other]}]) is None

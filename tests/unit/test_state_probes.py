@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, deque
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from attentionology.probes import (
     tree_distances,
 )
 from attentionology.probes.states.annotation import cartesian_tree, kept_words
+from attentionology.probes.states.codelength import in_order
 from attentionology.probes.states.examples import Reading
 from attentionology.probes.states.tree_scores import (
     Fraction,
@@ -388,6 +390,25 @@ def test_the_best_epoch_is_kept_and_the_rate_falls():
     assert loss == pytest.approx(losses[best])
 
 
+def test_arcs_keep_the_epoch_that_finds_most_heads_of_dev_sentences():
+    states, dev = noise(), noise(SENTENCES[:6], seed=3)
+    recipe = replace(ArcProbe.usual, epochs=40, batch=5, learning_rate=0.05, patience=4)
+    probe = ArcProbe(recipe=recipe).fit(states, dev)
+    scores = [row["dev_score"] for row in probe.history_]
+    best = int(np.argmax(scores))  # the first one
+    assert len(scores) == best + 1 + 4 < 40
+    assert best != int(np.argmin([row["dev_loss"] for row in probe.history_]))
+    of = [probe.outcome(scores, probe.gold(batch.sentences[0]), batch.sentences[0])["uas"]
+          for batch, scores in zip(dev, probe.predict(dev), strict=True)]  # fmt: skip
+    assert scores[best] == pytest.approx(sum(one.found for one in of) / sum(one.of for one in of))
+    by_loss = ArcProbe(recipe=replace(recipe, judge="loss")).fit(states, dev)
+    assert all("dev_score" not in row for row in by_loss.history_)
+    assert min(row["dev_loss"] for row in by_loss.history_) == by_loss.history_[-5]["dev_loss"]
+    assert in_order(probe).judge == "loss"  # a code is as short as the loss is small
+    with pytest.raises(ValueError, match='must be "loss" or "score"'):
+        StateRecipe(judge="uas")  # type: ignore[arg-type]
+
+
 def test_the_rate_is_that_of_the_scheduler_of_torch():
     from attentionology.probes.states.training import _rate
 
@@ -535,14 +556,33 @@ def test_what_cannot_be_learned_is_refused():
         StateRecipe(patience=0)
 
 
+def test_words_are_linked_by_the_largest_sigmoids_of_scores():
+    rng = np.random.default_rng(4)
+    pairs = list(itertools.combinations(range(4), 2))
+    for _ in range(10):
+        scores = np.round(rng.normal(size=(4, 4)) * 3) + rng.random((4, 4)) / 8
+        scores[0, 1], scores[2, 3] = 1, -1  # which as distances would be −1 and 1
+        sigmoid = 1 / (1 + np.exp(-scores))
+        largest: list[tuple[int, int]] = []  # Kruskal's algorithm on the sigmoids, by sets of words
+        trees = [{word} for word in range(4)]
+        for one, other in sorted(pairs, key=lambda pair: -max(sigmoid[pair], sigmoid[pair[::-1]])):
+            mine, others = (next(tree for tree in trees if word in tree) for word in (one, other))
+            if mine is not others:
+                trees = [tree for tree in trees if tree not in (mine, others)] + [mine | others]
+                largest.append((one, other))
+        predicted = DistanceProbe().of_links(scores)
+        assert predicted is not None
+        assert minimum_edges(predicted, np.ones(4, dtype=bool)) == {*largest}
+
+
 def test_one_head_links_words_in_the_direction_of_more_attention():
     attention = np.array([[0.1, 0.7, 0.2], [0.3, 0.1, 0.1], [0.6, 0.9, 0.0]])
-    distances = DistanceProbe().of_head(attention)
+    distances = DistanceProbe().of_links(attention)
     assert distances is not None
     # The pairs (1, 2), (0, 1) and (0, 2) have .9, .7 and .6 in their stronger direction.
     assert minimum_edges(distances, np.ones(3, dtype=bool)) == {(1, 2), (0, 1)}
-    assert DepthProbe().of_head(attention) is None  # type: ignore[func-returns-value]
-    assert LabelProbe().of_head(attention) is None
+    assert DepthProbe().of_links(attention) is None  # type: ignore[func-returns-value]
+    assert LabelProbe().of_links(attention) is None
 
 
 def test_the_best_head_gives_the_attention_between_words():

@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 
 from attentionology.analyses.counting.resampling import effective_number, poisson_weights
-from attentionology.analyses.probing.rows import StateTried
-from attentionology.analyses.probing.state_scores import StateScores, contrast_rows, first_columns, state_rows
+from attentionology.analyses.probing.rows import MIX, StateTried
+from attentionology.analyses.probing.state_scores import (
+    StateScores,
+    contrast_rows,
+    first_columns,
+    simultaneous,
+    state_rows,
+)
 from attentionology.analyses.probing.trainings.state_training import StateOutcome, _chosen
 from tests.state_scores import BASELINE, counts_of, random_fractions, sentences, tried
 
@@ -130,7 +136,7 @@ def test_contrasts_are_paired_and_adjusted():
 
     ones, replicates = [1] * 30, drawn(30)
     p_values = []
-    for _, layer, second, difference, low, high, p, _ in of_arcs[:4]:
+    for _, layer, second, difference, low, high, _, _, p, _ in of_arcs[:4]:
         source, other = ("random weights", layer) if second == "random weights" else ("model", int(second[-1]))
         paired = [value(layer, weights) - value(other, weights, source) for weights in replicates]
         assert difference == pytest.approx(value(layer, ones) - value(other, ones, source))
@@ -139,22 +145,77 @@ def test_contrasts_are_paired_and_adjusted():
         error = math.sqrt(sum((one - middle) ** 2 for one in paired) / (len(paired) - 1))
         assert p == pytest.approx(math.erfc(abs(difference) / error / math.sqrt(2)))
         p_values.append(p)
-    p_values.append(of_arcs[4][6])
+    p_values.append(of_arcs[4][8])
     largest = 0.0
     for rank, place in enumerate(sorted(range(5), key=lambda i: p_values[i])):  # Holm's procedure, step by step
         largest = max(largest, min(1.0, (5 - rank) * p_values[place]))
-        assert of_arcs[place][7] == pytest.approx(largest)
+        assert of_arcs[place][9] == pytest.approx(largest)
     counts = scored.counts
     right = counts.attempts[0].right[counts.words.scored].mean()
     assert of_arcs[4][3] == pytest.approx(value(3, ones) - right)
+
+
+def naive_band(estimates, replicates, number: int) -> tuple[float, float]:
+    """The band of one of several numbers, given the replicates of each."""
+    deviations = []
+    for drawn_of in replicates:
+        middle = sum(drawn_of) / len(drawn_of)
+        deviations.append(math.sqrt(sum((one - middle) ** 2 for one in drawn_of) / (len(drawn_of) - 1)))
+    largest = sorted(
+        max(abs(of[r] - value) / sd for of, value, sd in zip(replicates, estimates, deviations, strict=True))
+        for r in range(len(replicates[0]))
+    )
+    place = 0.95 * (len(largest) - 1)
+    below = largest[int(place)]
+    width = below + (place - int(place)) * (largest[min(int(place) + 1, len(largest) - 1)] - below)
+    return estimates[number] - width * deviations[number], estimates[number] + width * deviations[number]
+
+
+def test_bands_hold_for_all_layers_together():
+    scored = scores_of([*DISTANCE, *tried("distance", (MIX,))])
+    layers, ones, replicates = (0, 2, 3), [1] * 30, drawn(30)
+    for row in state_rows(scored, {"distance": 2}):
+        if math.isnan(row["layer"]):  # a mix is no part of the curve
+            assert math.isnan(row["band_low"])
+            continue
+        keys = [("model", "gold", layer, row["score"]) for layer in layers]
+        values = [means(scored, key, ones) for key in keys]
+        by_layer = [[means(scored, key, weights) for weights in replicates] for key in keys]
+        band = naive_band(values, by_layer, layers.index(row["layer"]))
+        assert (row["band_low"], row["band_high"]) == pytest.approx(band)
+        assert row["band_low"] < row["value_low"] < row["value_high"] < row["band_high"]
+    keys = [("model", "gold", layer, "uuas") for layer in layers]
+    by_layer = [[means(scored, key, weights) for weights in replicates] for key in keys]
+    values = [means(scored, key, ones) for key in keys]
+    paired = [[two - one for one, two in zip(by_layer[n], by_layer[1], strict=True)] for n in (0, 2)]
+    contrasts = list(contrast_rows(scored, {"distance": 2}))
+    of_layers = [contrast for contrast in contrasts if contrast[2].startswith("layer ")]
+    assert [contrast[2] for contrast in of_layers] == ["layer 0", "layer 3"]
+    for number, contrast in enumerate(of_layers):
+        band = naive_band([values[1] - values[0], values[1] - values[2]], paired, number)
+        assert contrast[6:8] == pytest.approx(band)
+    others = [contrast[6:8] for contrast in contrasts if contrast not in of_layers]
+    assert len(others) > 2
+    assert np.isnan(np.array(others)).all()
+
+
+def test_a_band_covers_all_layers_in_95_of_100_cases():
+    rng = np.random.default_rng(1)
+    covered = []
+    for _ in range(400):
+        errors = rng.normal(size=(6, 401)) * np.arange(1, 7)[:, None]  # the first column is the error of the estimates
+        bands = simultaneous([(error[0], error[0] + error[1:]) for error in errors])
+        covered.append(all(low <= 0 <= high for low, high in bands))
+    assert 0.92 < np.mean(covered) < 0.98
 
 
 def test_a_difference_that_never_varies_has_no_p_value():
     of, columns = sentences(30), tried("arcs", (0, 1))
     same = np.stack([np.ones((30, len(columns))), np.full((30, len(columns)), 2.0)], -1)
     rows = list(contrast_rows(StateScores(counts_of(of, columns, same), same, columns), {"arcs": 0}))
-    for _, _, second, difference, low, high, p, adjusted in rows:
+    for _, _, second, difference, low, high, *band, p, adjusted in rows:
         if second != BASELINE:
+            assert band == [0, 0] or second == "random weights"
             assert (difference, low, high) == (0, 0, 0)
             assert math.isnan(p)
             assert math.isnan(adjusted)

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
+from safetensors import safe_open
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import (
@@ -151,6 +153,25 @@ def test_stored_states_are_those_that_are_extracted(tmp_path):
     copy = pickle.loads(pickle.dumps(stored))  # noqa: S301  (as between processes)
     assert torch.equal(copy[9].states, stored[9].states)
     assert [len(batch.sentences[0]) for batch in stored.subset([4, 1])] == [12, 1]
+
+
+@pytest.mark.parametrize("options", [{}, {"max_length": 8}, {"dtype": "float16", "pooling": "last"}])
+@pytest.mark.usefixtures("small_parts")
+def test_a_file_is_what_safetensors_writes_of_the_states_in_the_order_of_the_corpus(tmp_path, options):
+    stored = store(tmp_path, layers=[2], **options)
+    dtype = getattr(torch, options.get("dtype", "float32"))
+    made = {key: value for key, value in options.items() if key != "dtype"}
+    log, states = ExtractionLog(), {}
+    for part in range(3):  # as batches of other sentences may change the last bits
+        for batch in extract_states(tiny.encoder(), SENTENCES[4 * part : 4 * part + 4], layers=[2], log=log, **made):
+            states |= {sentence.id: torch.from_numpy(rows[0]) for sentence, rows in batch.unpadded()}
+        path = stored.folders[2] / f"{part:04d}.safetensors"
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata()
+        rows = [states[sentence.id] for sentence in SENTENCES[4 * part : 4 * part + 4] if sentence.id in states]
+        whole = {"states": torch.cat([torch.empty(0, 24), *rows]).to(dtype)}
+        assert path.read_bytes() == safetensors.torch.save(whole, metadata)
+    assert bool(log.skipped) == ("max_length" in options)
 
 
 @pytest.mark.usefixtures("small_parts")

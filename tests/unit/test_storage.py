@@ -9,11 +9,13 @@ import os
 from pathlib import Path
 
 import pytest
+import safetensors.torch
 import torch
 
+from attentionology.storage import durable
 from attentionology.storage.durable import StorageError, lock, unfinished_name, unfinished_path, write_durably
 from attentionology.storage.sealed import BLANK, DamagedError, check, read_json, read_sealed, write_json, write_sealed
-from attentionology.storage.tensors import read_tensors, write_tensors
+from attentionology.storage.tensors import read_tensors, tensor_content, write_tensors
 from tests.damage import DAMAGE
 
 
@@ -37,6 +39,28 @@ def test_json_and_tensors_come_back(tmp_path):
     found, also = read_tensors(tmp_path / "a.safetensors", "a")
     assert also == facts
     assert {name: t.tolist() for name, t in found.items()} == {name: t.tolist() for name, t in tensors.items()}
+
+
+def test_files_of_tensors_are_those_of_safetensors(tmp_path):
+    numbers = torch.arange(-3, 3)
+    dtypes = (
+        *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.uint16, torch.int32, torch.uint32, torch.int64),
+        *(torch.uint64, torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64),
+    )
+    tensors = {f"é{number}": numbers.to(dtype) for number, dtype in enumerate(dtypes)}
+    tensors |= {
+        "a": numbers.view(2, 3).T,
+        "b": torch.tensor(7.0),
+        "": torch.empty(0, 3),
+        'B"\n\x01\x7f': torch.ones(2, 2),
+    }
+    text = 'ü"\\\n\x01\x7f\u2028/'
+    metadata = {"attentionology": json.dumps({"seal": BLANK, "text": text}, ensure_ascii=False)}
+    whole = safetensors.torch.save({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata)
+    assert tensor_content(tensors, {"text": text}) == whole
+    digest = write_tensors(tmp_path / "a", tensors, {"text": text}, "a")
+    assert (tmp_path / "a").read_bytes() == whole.replace(BLANK.encode(), f"sha256:{digest}".encode(), 1)
+    assert check(tmp_path / "a", "a") == digest
 
 
 @pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
@@ -79,16 +103,16 @@ def test_a_file_reaches_the_disk_before_its_name_and_its_name_before_anything_el
     assert events == ["sync content", "replace a", "sync folder"]
 
 
-@pytest.mark.parametrize("failing", ["write_bytes", "replace"])
-def test_what_cannot_be_written_leaves_all_as_it_was(tmp_path, monkeypatch, failing):
+@pytest.mark.parametrize(("owner", "failing"), [(durable, "write_pieces"), (Path, "replace")])
+def test_what_cannot_be_written_leaves_all_as_it_was(tmp_path, monkeypatch, owner, failing):
     path = tmp_path / "a"
     write_durably(path, b"old")
 
-    def fails(self, *_):
+    def fails(*_):
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, failing, fails)
+        patched.setattr(owner, failing, fails)
         with pytest.raises(StorageError, match=r"a: cannot be written: Input/output error$"):
             write_durably(path, b"new")
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a", "old")]

@@ -17,11 +17,11 @@ from tests.approved_runs import RUNS
 
 ANALYSES: dict[str, Any] = {"probe": Probing, "states": Probing, "alignment": Alignment}
 NOT_ASKED = {
-    "probe": {"published", "layers", "codelength"},
-    "states": {"published", "head_weights"},
+    "probe": {"published", "layers", "mixes", "edges", "tree_example", "codelength"},
+    "states": {"published"},
     "alignment": set[str](),
 }
-"""No stored model is that of the paper. One run probes no hidden states, and the other no maps alone."""
+"""No stored model is that of the paper, and one run probes no hidden states."""
 
 
 @pytest.fixture(scope="module", params=ANALYSES)

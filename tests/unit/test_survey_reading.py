@@ -24,17 +24,17 @@ from attentionology.analyses.survey.accuracy import (
     differences_table,
 )
 from attentionology.analyses.survey.cells import failures_table
+from attentionology.analyses.survey.collecting import KeptCell
 from attentionology.analyses.survey.contrasts import (
     SURVEY_CONTRASTS,
     SURVEY_MEANS,
-    Contrasts,
-    Measurements,
+    ContrastCollector,
     contrasts_table,
     differences_figure,
     differences_of,
 )
 from attentionology.analyses.survey.results import Survey, survey_section
-from attentionology.analyses.survey.rows import Cell, CellFailure, CellResult
+from attentionology.analyses.survey.rows import Cell, CellFailure, CellResult, SurveyContrasts
 from attentionology.engine.surveying.cell_run import CellReports
 from attentionology.reports.drawing import BLUE, GREY
 from attentionology.reports.format import rows_of
@@ -65,18 +65,18 @@ def result(model: str, treebank: str) -> CellResult:
 
 def surveyed(min_count: int = 50, models: Sequence[str] = tuple(HELDOUT), scale: float = 0.3) -> Survey:
     """A survey of cells whose bootstrap replicates differ by so much."""
-    contrasts = Contrasts(min_count=min_count)
+    contrasts = ContrastCollector(min_count=min_count)
     noise = {model: np.random.default_rng(seed).normal(scale=scale, size=200) for seed, model in enumerate(HELDOUT)}
     for treebank, n in NS.items():
         cells = []
         for model in models:
             measured = (Measured("obj", HELDOUT[model][treebank], n, noise[model]),)
             family = Comparable("relations", measured, "words whose head is found", "words", 0)
-            cells.append(Measurements(model, {"weight": (family,)}))
+            cells.append(KeptCell(model, {"weight": (family,)}, {}))
         contrasts.add(treebank, cells)
     results = tuple(result(model, treebank) for treebank in NS for model in models)
-    within, means = tuple(contrasts.within), tuple(contrasts.means())
-    return Survey(tuple(models), tuple(NS), ("weight",), results, within, means, "obj", min_count)
+    collected = {"contrasts": contrasts.collected()}
+    return Survey(tuple(models), tuple(NS), ("weight",), results, "obj", min_count, collected=collected)
 
 
 def printed(survey: Survey) -> str:
@@ -230,7 +230,7 @@ def headed(p: float) -> tuple[Survey, str]:
     for one in survey.contrasts:
         rows = tuple(replace(row, p_holm=p) if row.tested else row for row in one.contrast.differences)
         contrasts.append(replace(one, contrast=replace(one.contrast, differences=rows)))
-    changed = replace(survey, contrasts=tuple(contrasts))
+    changed = replace(survey, collected={"contrasts": SurveyContrasts(tuple(contrasts), survey.means)})
     (finding,) = survey_section(changed).findings
     assert finding.address == "#contrasts"
     return changed, finding.text
@@ -278,7 +278,7 @@ def family(values, deviations=None, n=100):
 
 
 def cell(model, **families):
-    return Measurements(model, {kind: (one,) for kind, one in families.items()})
+    return KeptCell(model, {kind: (one,) for kind, one in families.items()}, {})
 
 
 def noise(seed, relations=1, scale=0.02):
@@ -289,12 +289,12 @@ def sides(collected):
     return [
         (one.about, one.treebank, one.contrast.first.run, one.contrast.first.map, one.contrast.second.run,
          one.contrast.second.map)
-        for one in collected.within
+        for one in collected.collected().within
     ]  # fmt: skip
 
 
 def test_kinds_are_compared_within_a_cell_and_models_within_a_treebank():
-    collected = Contrasts(min_count=10)
+    collected = ContrastCollector(min_count=10)
     cells = [cell(name, weight=family([0.5]), norm=family([0.6])) for name in ("a", "b", "c")]
     collected.add("ewt", cells)
     assert sides(collected) == [
@@ -309,19 +309,19 @@ def test_kinds_are_compared_within_a_cell_and_models_within_a_treebank():
 
 
 def test_the_first_cell_that_was_counted_is_the_reference():
-    collected = Contrasts(min_count=10)
+    collected = ContrastCollector(min_count=10)
     collected.add("ewt", [cell("b", weight=family([0.5])), cell("c", norm=family([0.5]), weight=family([0.4]))])
     assert sides(collected) == [
         ("maps", "ewt", "c", "norm", "c", "weight"),
         ("models", "ewt", "b", "weight", "c", "weight"),
     ]
-    assert collected.means() == []
+    assert collected.collected().means == ()
 
 
 def test_rows_are_the_first_side_minus_the_other():
-    collected = Contrasts(min_count=10)
+    collected = ContrastCollector(min_count=10)
     collected.add("ewt", [cell("a", weight=family([0.5], noise(1))), cell("b", weight=family([0.8], noise(2)))])
-    table = differences_of(collected.within, SURVEY_CONTRASTS)
+    table = differences_of(collected.collected().within, SURVEY_CONTRASTS)
     assert list(table) == SURVEY_CONTRASTS.names
     row = table.iloc[0]
     assert (row["model_a"], row["model_b"], row["paired"]) == ("a", "b", "paired")
@@ -348,10 +348,10 @@ def test_means_are_those_of_a_plain_loop():
         name: (family([value], noise(seed)), family([0.5], 0.5 * noise(seed) + noise(seed + 10)))
         for seed, (name, value) in enumerate({"ewt": 0.6, "gsd": 0.7, "gum": 0.55}.items())
     }
-    collected = Contrasts(min_count=10)
+    collected = ContrastCollector(min_count=10)
     for name, (first, other) in treebanks.items():
         collected.add(name, [cell("a", weight=first), cell("b", weight=other)])
-    table = differences_of(collected.means(), SURVEY_MEANS)
+    table = differences_of(collected.collected().means, SURVEY_MEANS)
     assert list(table) == SURVEY_MEANS.names
     (row,) = table.to_dict("records")
     assert (row["model_a"], row["model_b"], row["treebanks"], row["n_a"]) == ("a", "b", 3, 300)
@@ -364,28 +364,28 @@ def test_means_are_those_of_a_plain_loop():
 def test_equal_ids_in_two_treebanks_do_not_make_the_interval_of_a_mean_wider():
     """The same deviations in both treebanks stand for sentences with the same ids, which are drawn together."""
     same = noise(3)
-    collected = Contrasts(min_count=10)
+    collected = ContrastCollector(min_count=10)
     for name in ("first", "second"):
         collected.add(name, [cell("a", weight=family([0.5])), cell("b", weight=family([0.5], same))])
-    row = differences_of(collected.means(), SURVEY_MEANS).iloc[0]
+    row = differences_of(collected.collected().means, SURVEY_MEANS).iloc[0]
     independent = same.std(ddof=1) / math.sqrt(2)
     assert row["high"] / 1.959964 == pytest.approx(independent, rel=0.1)
     assert row["high"] / 1.959964 < 0.85 * same.std(ddof=1)
 
 
 def test_means_leave_out_treebanks_with_few_words():
-    collected = Contrasts(min_count=50)
+    collected = ContrastCollector(min_count=50)
     for name, n in (("first", 100), ("second", 100), ("third", 20)):
         collected.add(name, [cell("a", weight=family([0.5], noise(1), n=n)), cell("b", weight=family([0.6], noise(2)))])
-    row = differences_of(collected.means(), SURVEY_MEANS).iloc[0]
+    row = differences_of(collected.collected().means, SURVEY_MEANS).iloc[0]
     assert (row["treebanks"], row["n_a"], row["n_b"]) == (2, 200, 200)
 
 
 def test_models_that_have_read_different_sentences_are_not_paired():
-    collected = Contrasts(min_count=10)
+    collected = ContrastCollector(min_count=10)
     cells = [cell("a", weight=family([0.5])), cell("b", weight=family([0.5], noise(1)))]
     collected.add("first", cells, lambda *models: "unpaired" if models == ("a", "b") else "paired")
-    assert [one.contrast.pairing for one in collected.within] == ["unpaired"]
+    assert [one.contrast.pairing for one in collected.collected().within] == ["unpaired"]
 
 
 def test_no_two_cells_write_into_one_folder():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from attentionology.analyses.survey.training import SURVEY_TRAINING, checkpoints
 from attentionology.analyses.survey.transfer import (
     SURVEY_TRANSFER,
     SURVEY_TRANSFER_MEANS,
+    TransferRows,
     _mean_over_treebanks,
     _Transferred,
     only_in_one,
@@ -125,7 +125,7 @@ def test_transfer_is_a_recount_of_two_runs(grid, surveyed, runs, chosen_on, scor
     assert float(mean["loss_low"]) < float(mean["loss_high"])
     only = [name for name in choice.best["relation"] if name not in own.index]
     assert mean["only_chosen"] == ", ".join(only)
-    assert only_in_one(surveyed.transfer_means_table)[f"{chosen_on} but not {scored_on}"] == ", ".join(only)
+    assert only_in_one(rows_of(surveyed.transfer_means_table))[f"{chosen_on} but not {scored_on}"] == ", ".join(only)
 
 
 def counted(run, relation):
@@ -169,14 +169,12 @@ def made_up(rows, schema):
 
 
 def test_page_and_latex_say_what_the_tables_say(surveyed, grid):
-    survey = replace(
-        surveyed,
-        transfer_rows=made_up(surveyed.transfer_rows, SURVEY_TRANSFER),
-        transfer_mean_rows=made_up(surveyed.transfer_mean_rows, SURVEY_TRANSFER_MEANS),
-    )
-    means = {(r["model"], r["chosen_on"], r["scored_on"]): r for r in survey.transfer_mean_rows}
-    of_all = {(r["model"], r["chosen_on"], r["scored_on"]): r for r in survey.transfer_rows if r["relation"] == "all"}
-    for table, rows in ((transfer_table(survey), means), (transfer_relation_table(survey), of_all)):
+    counted = surveyed.answers["transfer"]
+    answer = TransferRows(made_up(counted.rows, SURVEY_TRANSFER), made_up(counted.means, SURVEY_TRANSFER_MEANS))
+    means = {(r["model"], r["chosen_on"], r["scored_on"]): r for r in answer.means}
+    of_all = {(r["model"], r["chosen_on"], r["scored_on"]): r for r in answer.rows if r["relation"] == "all"}
+    tables = (transfer_table(answer, surveyed), means), (transfer_relation_table(answer, surveyed), of_all)
+    for table, rows in tables:
         for shown in (on_page(table), in_latex(table)):
             assert len(shown) == len(MODELS) * len(SIZES)
             for one in shown:
@@ -190,11 +188,11 @@ def test_page_and_latex_say_what_the_tables_say(surveyed, grid):
                     row = next(r for key, r in of_all.items() if key[:2] == (model, one["chosen on"]))
                     assert one["attention head"] == f"{row['layer']}-{row['head']}"
     page = (grid / "out" / "report.html").read_text(encoding="utf-8")
-    for table in (transfer_table(surveyed), transfer_relation_table(surveyed)):
+    for table in (transfer_table(counted, surveyed), transfer_relation_table(counted, surveyed)):
         assert str(table).partition("<tbody>")[2] in page
         assert (grid / "out" / "tables" / f"{table.name}.tex").read_text(encoding="utf-8") == table.latex()
     assert "first but not second: " in page
-    figure = transfer_figure(survey)
+    figure = transfer_figure(answer, surveyed)
     assert figure is not None
     left, right = figure.axes[:2]
     for axes, rows in ((left, means), (right, of_all)):
@@ -222,7 +220,8 @@ def test_a_mean_over_treebanks_counts_the_relations_of_several_once():
 
 
 def test_relations_of_one_treebank_are_named_after_both():
-    means = pd.DataFrame({"chosen_on": ["ewt", "gsd"], "scored_on": ["gsd", "ewt"], "only_chosen": ["goeswith", ""]})
+    pairs = (("ewt", "gsd", "goeswith"), ("gsd", "ewt", ""))
+    means = [{"chosen_on": chosen_on, "scored_on": other, "only_chosen": only} for chosen_on, other, only in pairs]
     assert only_in_one(means) == {"ewt but not gsd": "goeswith"}
 
 
@@ -261,7 +260,7 @@ def test_training_curves_are_in_the_order_of_steps(grid, surveyed):
         )
         assert (det["low"].astype(float) < det["heldout"].astype(float)).all()
         assert of.query("layer == 2")["step"].tolist() == list(STEPS)
-    figure = training_figure(surveyed, str(grid / "tiny"))
+    figure = training_figure(surveyed.training_table, surveyed, str(grid / "tiny"))
     assert figure.axes[0].get_xscale() == "log"
     above, below = figure.axes[0], figure.axes[2]
     first = table.query("treebank == 'first'")
@@ -285,8 +284,9 @@ def test_values_are_of_the_types_that_the_reference_gives_them(surveyed):
 
 
 def test_step_0_has_a_place_on_the_axis_of_training(grid, surveyed):
-    rows = [{**row, "step": 0 if row["step"] == STEPS[0] else row["step"]} for row in surveyed.training_rows]
-    axes: Any = training_figure(replace(surveyed, training_rows=rows), str(grid / "tiny")).axes[0]
+    table = surveyed.training_table
+    table = table.assign(step=table["step"].where(table["step"] != STEPS[0], 0))
+    axes: Any = training_figure(table, surveyed, str(grid / "tiny")).axes[0]
     assert axes.get_xscale() == "symlog"
     assert axes.xaxis.get_transform().linthresh == STEPS[1]  # linear up to the first step after 0
 

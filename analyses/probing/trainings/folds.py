@@ -20,6 +20,7 @@ from numpy import ndarray
 from ....corpora_loaders import WordVectors
 from ....probes import (
     ArcWeights,
+    AttentionProbe,
     Checkpoint,
     Decoding,
     HeadScorer,
@@ -43,6 +44,9 @@ Result = TypeVar("Result")
 
 Arcs = dict[str, ArcWeights]
 """Weights of the heads by relation."""
+
+LINKING = AttentionProbe.name
+"""The probe whose scores link words in trees that probes of hidden states are compared with."""
 
 RESUME_HINT = "The checkpoints in the cache are kept, and the same command continues"
 
@@ -73,6 +77,7 @@ class FoldSetting:
     vectors: WordVectors | None
     recipe: Recipe
     trees: bool  # whether trees are decoded, too, except on the control task
+    links: bool  # whether probes of hidden states are compared with trees of the scores of `LINKING`
     cache: Path  # the folder of the checkpoints
     folder: Path | None  # where trained probes are saved; None to save none
 
@@ -102,6 +107,7 @@ class TrainedFold:
     predicted: Mapping[Decoding, Sequence[ndarray]]  # the heads of the words of each tested sentence
     history: tuple[TrainedEpoch, ...]
     arcs: Arcs | None  # None for a probe that has no weights of heads, or if they are not kept
+    links: Sequence[ndarray]  # the scores of words as heads of words, in each tested sentence; none if not kept
     checkpoint: Path  # the file that the training would have continued from
     resumed: bool  # whether an interrupted run had written it
     cache_log: CacheLog
@@ -136,6 +142,7 @@ def train_fold(setting: FoldSetting, training: ProbeTraining, fold: int, *, watc
             TrainedEpoch(training.method, training.task, training.run, fold + 1, **row) for row in probe.history_
         ),
         arcs=arcs,
+        links=[of[:, 1:] for of in scores] if setting.links and training.kept and training.probe == LINKING else (),
         checkpoint=checkpoint.path,
         resumed=checkpoint.resumed,
         cache_log=cache_log,

@@ -15,6 +15,7 @@ from ....probes.states.codelength import coded_block, ends_of_blocks, floor_of, 
 from ....reports.progress import Stages
 from ....storage.cache_log import CacheLog
 from ....storage.plugins import running
+from ..rows import MIX
 from .folds import results_in_order
 from .inputs import Workspace
 from .state_folds import StateSetting, StateTraining, fit_probe, learned, training_key
@@ -78,7 +79,7 @@ def train_block(setting: StateSetting, training: StateTraining, number: int, *, 
     split, stages, cache_log = training.splits[0], Stages(), CacheLog()
     probe = make_state_probe(training.probe, **setting.arguments, random_state=training.seed)
     gold = learned(probe, training, split)
-    train, dev = split.train.layer(training.layer), split.dev.layer(training.layer)
+    train, dev = training.states_of(split.train, split.dev)
     known = list(map(gold, train.sentences))
     order, ends = shuffled_order(len(train), training.seed), ends_of_blocks(len(train))
     start, stop = (0, *ends)[number], ends[number]
@@ -96,7 +97,10 @@ def train_block(setting: StateSetting, training: StateTraining, number: int, *, 
         label = f"codelength of {training.label}, block {number + 1}/{len(ends)}"
         states: tuple[StoredStates, StoredStates] = (train.subset(order[:start]), dev)
         with stages(f"codelength of {training.probe}"), running("probe", probe.name, "fit()", type(probe).__module__):
-            fit_probe(probe, states, maps[:2], gold, checkpoint, label, watched=watched, prepared_from=known)
+            fit_probe(
+                probe, states, maps[:2], gold, checkpoint, label, watched=watched, mix=training.layer == MIX,
+                prepared_from=known,
+            )  # fmt: skip
             predicted = probe.predict(train.subset(coded), maps[2])
     else:
         probe.prepare(known)

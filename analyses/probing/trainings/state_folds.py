@@ -14,16 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from ....corpora_loaders import Sentence
 from ....extractors import MapBatch, StoredStates
-from ....probes import Checkpoint, Decoding, StateProbe, TrainingError, decode, make_state_probe
+from ....probes import Checkpoint, Decoding, LayerMix, StateProbe, TrainingError, decode, make_state_probe
+from ....probes.probed_sentence import annotated
 from ....probes.splits import Split
+from ....probes.states.annotation import kept_words, tree_distances
+from ....probes.states.tree_scores import tree_edges
 from ....reports.progress import Stages, progress_bar
 from ....storage.cache_log import CacheLog
 from ....storage.plugins import running
+from ..rows import MIX, layer_name
 
 MODEL, RANDOM_WEIGHTS = "model", "random weights"
 """What states are read from."""
@@ -47,7 +51,7 @@ class StateTraining:
     """One probe that is trained on one layer with one seed, on every split."""
 
     probe: str
-    layer: int
+    layer: int  # or `MIX`
     source: str
     task: str
     seed: int
@@ -59,7 +63,11 @@ class StateTraining:
         """What progress bars and errors call the training."""
         source = "" if self.source == MODEL else f", {self.source}"
         task = "" if self.task == GOLD else f", control task ({self.task})"
-        return f"{self.probe} of layer {self.layer}{source}{task}, seed {self.seed}"
+        return f"{self.probe} of {layer_name(self.layer)}{source}{task}, seed {self.seed}"
+
+    def states_of(self, *stores: StoredStates) -> list[StoredStates]:
+        """Return the states that are read, of the layer or of all layers that are mixed."""
+        return [store if self.layer == MIX else store.layer(self.layer) for store in stores]
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,24 @@ class StateEpoch:
     loss: float
     dev_loss: float | None
     rate: float
+    dev_score: float | None = None
+
+
+@dataclass(frozen=True)
+class FoldMix:
+    """What one training on one split has learned of the layers that it mixes, see `LayerMix`."""
+
+    run: int
+    fold: int
+    gamma: float
+    layers: tuple[int, ...]
+    s: tuple[float, ...]
+    norms: tuple[float, ...]
+
+    @classmethod
+    def of(cls, run: int, fold: int, mix: LayerMix) -> FoldMix:
+        """Return what a mix has learned."""
+        return cls(run, fold, float(mix.gamma.detach()), mix.layers, tuple(mix.s.tolist()), tuple(mix.norms.tolist()))
 
 
 @dataclass(frozen=True)
@@ -84,6 +110,7 @@ class StateSetting:
 
     arguments: Mapping[str, Any]  # of the constructors of probes
     trees: bool
+    example: int  # the number of the tested sentence that is shown
     cache: Path
     folder: Path | None
 
@@ -93,12 +120,15 @@ class TrainedSplit:
     """What one training gave on one split."""
 
     fractions: Float[ndarray, "sentences scores 2"]
+    edges: Sequence[Bool[ndarray, " edges"]] | None  # see `found_edges_of`; None on a control task, too
+    example: ndarray | None  # the distances in the sentence that is shown, if any are predicted and it is tested here
     dev: tuple[float, float]  # the fraction of the first score on the dev sentences
     heads: Mapping[Decoding, Sequence[ndarray]]  # of the tested sentences, if the probe finds heads
     history: tuple[StateEpoch, ...]
     checkpoint: Path
     resumed: bool
     parameters: int
+    mix: FoldMix | None  # None for a probe of one layer
     cache_log: CacheLog
     seconds: Mapping[str, float]
 
@@ -109,14 +139,15 @@ def train_split(setting: StateSetting, training: StateTraining, fold: int, *, wa
     stages, cache_log = Stages(), CacheLog()
     probe = make_state_probe(training.probe, **setting.arguments, random_state=training.seed)
     gold = learned(probe, training, split)
-    train, dev, test = (store.layer(training.layer) for store in (split.train, split.dev, split.test))
+    train, dev, test = training.states_of(split.train, split.dev, split.test)
     of_split = (split.maps.train, split.maps.dev or (), split.maps.test)
     maps: tuple[Sequence[MapBatch], ...] = of_split if probe.reads_maps else ((), (), ())
     label = training.label + (f", fold {fold + 1}/{len(training.splits)}" if len(training.splits) > 1 else "")
     key = training_key(probe, training, split)
     checkpoint = Checkpoint(setting.cache / "training" / f"{key}.safetensors", cache_log=cache_log)
     with stages(f"train {training.probe}"), running("probe", probe.name, "fit()", type(probe).__module__):
-        fit_probe(probe, (train, dev), maps[:2], gold, checkpoint, label, watched=watched)
+        mix = training.layer == MIX
+        fit_probe(probe, (train, dev), maps[:2], gold, checkpoint, label, watched=watched, mix=mix)
     with stages("score"), running("probe", probe.name, "predict()", type(probe).__module__):
         predicted = probe.predict(test, maps[2])
         rows = [
@@ -125,11 +156,14 @@ def train_split(setting: StateSetting, training: StateTraining, fold: int, *, wa
         ]
         on_dev = [outcome[probe.metrics[0].name] for outcome in probe.outcomes(dev, maps[1], gold)]
     if setting.folder is not None and (training.source, training.task) == (MODEL, GOLD):
-        name = f"{training.probe.replace(':', '-')}-layer{training.layer}-seed{training.seed}"
+        place = "mix" if training.layer == MIX else f"layer{training.layer}"
+        name = f"{training.probe.replace(':', '-')}-{place}-seed{training.seed}"
         probe.save(setting.folder / "probes" / (name + (f"-fold{fold + 1}" if len(training.splits) > 1 else "")))
     decodings: tuple[Decoding, ...] = ("argmax", "tree") if setting.trees and training.task == GOLD else ("argmax",)
     return TrainedSplit(
         fractions=np.array(rows),
+        example=_example(probe, setting, training, split, predicted),
+        edges=found_edges_of(probe, predicted, test.sentences) if training.task == GOLD else None,
         dev=(sum(part.found for part in on_dev), sum(part.of for part in on_dev)),
         heads={each: [decode(of, each) for of in predicted] for each in decodings} if probe.finds_heads else {},
         history=tuple(
@@ -139,6 +173,7 @@ def train_split(setting: StateSetting, training: StateTraining, fold: int, *, wa
         checkpoint=checkpoint.path,
         resumed=checkpoint.resumed,
         parameters=probe.n_parameters,
+        mix=FoldMix.of(training.run, fold + 1, probe.mix_) if probe.mix_ is not None else None,
         cache_log=cache_log,
         seconds=stages.seconds,
     )
@@ -160,6 +195,7 @@ def fit_probe(
     label: str,
     *,
     watched: bool,
+    mix: bool,
     prepared_from: Sequence[Any] = (),
 ) -> None:
     """Train a probe, with a progress bar if it is watched."""
@@ -168,7 +204,7 @@ def fit_probe(
     def fit(report: Callable[[Any], object]) -> None:
         try:
             probe.fit(
-                *states, maps=maps[0], dev_maps=maps[1], gold=gold, prepared_from=prepared_from, report=report,
+                *states, mix=mix, maps=maps[0], dev_maps=maps[1], gold=gold, prepared_from=prepared_from, report=report,
                 checkpoint=checkpoint,
             )  # fmt: skip
         except TrainingError as error:
@@ -187,6 +223,33 @@ def fractions_of(probe: StateProbe, predicted: ndarray, gold: Any, sentence: Sen
     return [(outcome[score.name].found, outcome[score.name].of) for score in probe.metrics]
 
 
+def _example(
+    probe: StateProbe, setting: StateSetting, training: StateTraining, split: StateSplit, predicted: Sequence[ndarray]
+) -> ndarray | None:
+    """Return the distances that the first run on the states of the model predicts in the sentence that is shown."""
+    shown = (training.source, training.task, training.run) == (MODEL, GOLD, 1)
+    places = [number for number, tested in enumerate(split.maps.tested) if tested == setting.example]
+    if not shown or not places:
+        return None
+    sentence, of_sentence = split.test.sentences[places[0]], predicted[places[0]]
+    is_of_pairs = of_sentence.shape == (len(sentence), len(sentence))
+    return of_sentence if is_of_pairs and probe.edges(of_sentence, sentence) is not None else None
+
+
+def found_edges_of(
+    probe: StateProbe, predicted: Sequence[ndarray], sentences: Sequence[Sentence]
+) -> list[Bool[ndarray, " edges"]] | None:
+    """Return which edges of the tree of each sentence, in their order, a probe finds; None if it predicts no edges."""
+    found = []
+    for of_sentence, sentence in zip(predicted, sentences, strict=True):
+        edges = probe.edges(of_sentence, sentence)
+        if edges is None:
+            return None
+        known = tree_edges(tree_distances(annotated(sentence).heads), kept_words(sentence))
+        found.append(np.array([edge in edges for edge in sorted(known)], dtype=bool))
+    return found
+
+
 def training_key(probe: StateProbe, training: StateTraining, split: StateSplit) -> str:
     """Return a digest of all that the weights of a trained probe depend on; the tested sentences are no part of it."""
     depends_on: dict[str, Any] = {
@@ -201,7 +264,8 @@ def training_key(probe: StateProbe, training: StateTraining, split: StateSplit) 
         words = hashlib.sha256()
         for sentence in store.sentences:
             words.update(json.dumps([sentence.words, list(probe.gold(sentence)), sentence.relations]).encode())
-        depends_on[role] = store.folders[training.layer].name, words.hexdigest()
+        folders = [of.folders[layer].name for of in training.states_of(store) for layer in of.layers]
+        depends_on[role] = *folders, words.hexdigest()
     if probe.reads_maps:
         depends_on["maps"] = [maps.folder.name for maps in (split.maps.train, split.maps.dev) if maps is not None]
     return hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:24]

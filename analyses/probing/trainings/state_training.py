@@ -7,23 +7,23 @@ which control tasks are trained that are comparable with those of probes of atte
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from ....corpora_loaders import Sentence
 from ....extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, StoredStates, store_states
-from ....probes import SingleHead, StateProbe, make_state_probe
+from ....probes import StateProbe, make_state_probe
 from ....probes.splits import CorrectWords, Split, controlled
 from ....reports.progress import progress_bar
 from ..methods import RANDOM
 from ..options import Role
-from ..rows import Attempt, StateTried, Task
+from ..rows import MIX, NO_LAYER, Attempt, StateTried, Task
 from ..run_options import ProbingOptions
 from .folds import results_in_order
 from .inputs import ProbingInputs, Workspace, split_stores, store_treebanks
@@ -33,14 +33,21 @@ from .state_folds import (
     GOLD,
     MODEL,
     RANDOM_WEIGHTS,
+    FoldMix,
     StateEpoch,
     StateSetting,
     StateSplit,
     StateTraining,
     TrainedSplit,
+    found_edges_of,
     fractions_of,
     train_split,
 )
+
+_SHOWN_WORDS = 11
+
+WordLinks = Sequence[Sequence[ndarray]]
+"""How strongly words are linked to words, split by split and sentence by sentence: words × words."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +56,14 @@ class StateOutcome:
 
     tried: tuple[StateTried, ...]
     fractions: Float[ndarray, "sentences scores 2"]
+    edges: Bool[ndarray, " edges"] | None = None  # which edges of all tested trees are predicted, if any can be
+    example: ndarray | None = None  # the distances that are predicted in the sentence that is shown
     attempts: tuple[Attempt, ...] = ()  # those of probes that find heads
     history: tuple[StateEpoch, ...] = ()
     checkpoints: tuple[Path, ...] = ()
     resumed: int = 0
     parameters: int = 0
+    mixes: tuple[FoldMix, ...] = ()  # of a training on a mix of layers, split by split
 
 
 @dataclass(frozen=True)
@@ -62,9 +72,10 @@ class TrainedStates:
 
     outcomes: tuple[StateOutcome, ...] = ()
     chosen: Mapping[str, int] = field(default_factory=dict)  # the layer of each probe
-    layers: tuple[int, ...] = ()
+    layers: tuple[int, ...] = ()  # with `MIX` if a mix was probed
     stores: tuple[StoredStates, ...] = ()
     codes: tuple[CodeOutcome, ...] = ()
+    example: int = 0  # the number of the tested sentence that is shown
 
     @property
     def attempts(self) -> list[Attempt]:
@@ -73,18 +84,21 @@ class TrainedStates:
 
 
 def train_state_probes(
-    options: ProbingOptions, inputs: ProbingInputs, workspace: Workspace, single_heads: Sequence[SingleHead]
+    options: ProbingOptions, inputs: ProbingInputs, workspace: Workspace, links: Mapping[str, Sequence[WordLinks]]
 ) -> TrainedStates:
     """Train and score all probes of hidden states that the options name; nothing is done without any.
 
-    The best single head of each split is scored beside them, where a probe says what a head would predict.
+    Beside them stands what links words and reads no states, such as an attention head, where a probe says what that
+    would predict: ``links`` has it by its name and by training run.
     """
     names = options.probes.of_states()
     if not names:
         return TrainedStates()
-    layers = options.states.chosen(inputs.encoder.n_layers)
+    last = inputs.encoder.n_layers
+    stored = options.states.stored(last)
+    layers = (*options.states.chosen(last), *([MIX] if options.states.mixed else []))
     trainer = _Trainer(options, inputs, workspace)
-    stores = trainer.store(inputs.encoder, inputs.stores, layers, "states")
+    stores = trainer.store(inputs.encoder, inputs.stores, stored, "states")
     splits = _state_splits(inputs.splits, stores)
     of_model = _trainings(options, names, layers, MODEL, GOLD, splits)
     model = list(trainer.train(of_model, "the probes"))
@@ -103,13 +117,25 @@ def train_state_probes(
         if any(_made(name, options).reads_maps for name in names):
             maps = store_treebanks(twin, inputs.treebanks, options, workspace, label=f"maps of {label}")
         cut = split_stores(options, maps, hold_out=True)
-        of_copy = trainer.store(twin, maps, layers, f"states of {label}")
+        of_copy = trainer.store(twin, maps, stored, f"states of {label}")
         compared += _trainings(options, names, layers, RANDOM_WEIGHTS, GOLD, _state_splits(cut, of_copy), copy)
         used += of_copy.values()
-    floors = trainer.floors(names, splits, single_heads)
+    floors = trainer.floors(names, splits, links)
     outcomes = [*floors, *model, *trainer.train(compared, "what they are compared with")]
     codes = tuple(trainer.codes([*of_model, *compared])) if options.states.codelength else ()
-    return TrainedStates(tuple(trainer.with_attempts(outcomes, chosen)), chosen, layers, tuple(used), codes)
+    return TrainedStates(
+        outcomes=tuple(trainer.with_attempts(outcomes, chosen)),
+        chosen=chosen,
+        layers=layers,
+        stores=tuple(used),
+        codes=codes,
+        example=trainer.setting.example,
+    )
+
+
+def shown_sentence(sentences: Sequence[Sentence]) -> int:
+    """Return the number of the sentence that is shown: the first of those that are nearest to `_SHOWN_WORDS` long."""
+    return min(range(len(sentences)), key=lambda number: abs(len(sentences[number]) - _SHOWN_WORDS))
 
 
 def _trainings(
@@ -166,6 +192,7 @@ class _Trainer:
         return StateSetting(
             arguments=arguments_of(self.options),
             trees=self.options.probes.tree,
+            example=shown_sentence(self.inputs.sentences),
             cache=self.workspace.cache,
             folder=self.workspace.folder,
         )
@@ -210,35 +237,59 @@ class _Trainer:
                 for place, score in enumerate(probe.metrics)
             ),
             fractions=fractions,
+            edges=self._edges(training.splits, [of_split.edges for of_split in trained]),
+            example=next((of_split.example for of_split in trained if of_split.example is not None), None),
             history=tuple(epoch for of_split in trained for epoch in of_split.history),
             checkpoints=tuple(of_split.checkpoint for of_split in trained),
             resumed=sum(of_split.resumed for of_split in trained),
             parameters=trained[0].parameters,
+            mixes=tuple(each.mix for each in trained if each.mix is not None),
         )  # fmt: skip
 
     def floors(
-        self, names: Sequence[str], splits: Sequence[StateSplit], single_heads: Sequence[SingleHead]
+        self, names: Sequence[str], splits: Sequence[StateSplit], links: Mapping[str, Sequence[WordLinks]]
     ) -> Iterator[StateOutcome]:
-        """Score what predicts without states, among it the best single head of each split."""
+        """Score what predicts without states: the floors of each probe, and what links words."""
         for name in names:
             probe = _made(name, self.options)
-            fractions: dict[str, ndarray] = {}
-            for split, best in zip(splits, single_heads, strict=True):
-                training = split.train.sentences
-                probe.prepare([probe.gold(sentence) for sentence in training])
-                floors = probe.floors(training, probe.gold)
-                of_best = [probe.of_head(attention) for attention in best.attention(split.maps.test)]
-                linked = [predicted for predicted in of_best if predicted is not None]
-                if len(linked) == len(of_best):
-                    floors["best single head"] = _looked_up(split.test.sentences, linked)
-                for floor, predict in floors.items():
+            fractions: dict[tuple[str, int], ndarray] = {}  # by name and run
+            edges: dict[tuple[str, int], list[Sequence[ndarray] | None]] = {}  # the same, split by split
+            for number, split in enumerate(splits):
+                training, tested = split.train.sentences, split.test.sentences
+                probe.prepare([probe.gold(sentence) for sentence in training])  # its classes are those of the split
+                predicted: dict[tuple[str, int], Sequence[ndarray]] = {
+                    (floor, 1): list(map(predict, tested))
+                    for floor, predict in probe.floors(training, probe.gold).items()
+                }
+                for source, of_runs in links.items():
+                    for run, of_run in enumerate(of_runs, start=1):
+                        linked = list(map(probe.of_links, of_run[number]))
+                        known = [each for each in linked if each is not None]
+                        if len(known) == len(linked):
+                            predicted[source, run] = known
+                for key, of_split in predicted.items():
                     shape = (len(self.inputs.sentences), len(probe.metrics), 2)
-                    of_floor = fractions.setdefault(floor, np.zeros(shape))
-                    for position, sentence in zip(split.maps.tested, split.test.sentences, strict=True):
-                        of_floor[position] = fractions_of(probe, predict(sentence), probe.gold(sentence), sentence)
-            for floor, of_floor in fractions.items():
-                tried = tuple(StateTried(name, -1, floor, GOLD, 1, *score, dev=None) for score in probe.metrics)
-                yield StateOutcome(tried, of_floor)
+                    fractions.setdefault(key, np.zeros(shape))[list(split.maps.tested)] = [
+                        fractions_of(probe, each, probe.gold(sentence), sentence)
+                        for each, sentence in zip(of_split, tested, strict=True)
+                    ]
+                    edges.setdefault(key, []).append(found_edges_of(probe, of_split, tested))
+            for (source, run), of_source in fractions.items():
+                tried = tuple(
+                    StateTried(name, NO_LAYER, source, GOLD, run, *score, dev=None) for score in probe.metrics
+                )
+                yield StateOutcome(tried, of_source, self._edges(splits, edges[source, run]))
+
+    def _edges(
+        self, splits: Sequence[StateSplit], found: Sequence[Sequence[ndarray] | None]
+    ) -> Bool[ndarray, " edges"] | None:
+        """Return which edges of all tested sentences in their order are found, given those of each split."""
+        by_sentence: dict[int, ndarray] = {}
+        for split, of_split in zip(splits, found, strict=True):
+            if of_split is None:
+                return None
+            by_sentence.update(zip(split.maps.tested, of_split, strict=True))
+        return np.concatenate([by_sentence[position] for position in range(len(self.inputs.sentences))])
 
     def with_attempts(self, outcomes: Sequence[StateOutcome], chosen: Mapping[str, int]) -> Iterator[StateOutcome]:
         """Yield outcomes, with what probes that find heads got right at the layer that was chosen."""
@@ -263,21 +314,18 @@ class _Trainer:
             yield StateOutcome(**{**vars(outcome), "attempts": tuple(attempts)})
 
 
-def _looked_up(sentences: Sequence[Sentence], predicted: Sequence[ndarray]) -> Callable[[Sentence], ndarray]:
-    """Return a function that gives what was predicted of each sentence."""
-    by_sentence = dict(zip(map(id, sentences), predicted, strict=True))
-    return lambda sentence: by_sentence[id(sentence)]
-
-
 def _chosen(outcomes: Sequence[StateOutcome]) -> dict[str, int]:
-    """Return the layer of each probe with the highest mean score on the dev sentences; of equal ones the lowest."""
+    """Return the layer of each probe with the highest mean score on the dev sentences; of equal ones the lowest.
+
+    A mix is chosen only if no single layer was probed.
+    """
     scores: dict[str, dict[int, list[float]]] = {}
     for outcome in outcomes:
         tried = outcome.tried[0]
         score = -np.inf if tried.dev is None else tried.dev
         scores.setdefault(tried.probe, {}).setdefault(tried.layer, []).append(score)
     return {
-        probe: max(sorted(by_layer), key=lambda layer: float(np.mean(by_layer[layer])))
+        probe: max(sorted(by_layer), key=lambda layer: (layer >= 0, float(np.mean(by_layer[layer]))))
         for probe, by_layer in scores.items()
     }
 

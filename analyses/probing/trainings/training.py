@@ -7,16 +7,18 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from numpy import ndarray
+
 from ....extractors import StoredMaps
 from ....probes import SingleHead, added_up, registered_probes
 from ....probes.splits import CorrectWords, Split, controlled
 from ....reports.progress import progress_bar
-from ..methods import BASELINES, RANDOM
+from ..methods import BASELINES, BEST_HEAD, RANDOM
 from ..rows import Attempt
 from ..run_options import ProbingOptions
-from .folds import Arcs, FoldSetting, ProbeTraining, TrainedEpoch, TrainedFold, train_folds
+from .folds import LINKING, Arcs, FoldSetting, ProbeTraining, TrainedEpoch, TrainedFold, train_folds
 from .inputs import ProbingInputs, Workspace, split_stores, store_treebanks
-from .state_training import TrainedStates, train_state_probes
+from .state_training import TrainedStates, WordLinks, train_state_probes
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class TrainingOutcome:
     arcs: Arcs | None  # None for a probe that has no weights of heads, or if they are not kept
     checkpoints: tuple[Path, ...]
     resumed: int  # how many checkpoints an interrupted run had written
+    links: tuple[Sequence[ndarray], ...] = ()  # split by split, see `TrainedFold`
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,12 @@ def train_probes(options: ProbingOptions, inputs: ProbingInputs, workspace: Work
         trainings += _trainings_of_copy(options, inputs, copy, splits)
         maps += stores.values()
     outcomes = tuple(_train(trainings, options, inputs, workspace))
-    states = train_state_probes(options, inputs, workspace, single_heads)
+    links: dict[str, list[WordLinks]] = {}
+    if options.probes.of_states():
+        best = zip(single_heads, inputs.splits, strict=True)
+        links[BEST_HEAD] = [[[*head.attention(split.test)] for head, split in best]]
+        links[LINKING] = [outcome.links for outcome in outcomes if outcome.links]
+    states = train_state_probes(options, inputs, workspace, links)
     return TrainedProbes(baselines, single_heads, outcomes, tuple(maps), states)
 
 
@@ -144,6 +152,7 @@ def _train(
         vectors=inputs.vectors,
         recipe=inputs.choice.recipe,
         trees=options.probes.tree,
+        links=bool(options.probes.of_states()),
         cache=workspace.cache,
         folder=workspace.folder,
     )
@@ -174,4 +183,5 @@ def _outcome(
         arcs=added_up(arcs) if arcs else None,
         checkpoints=tuple(fold.checkpoint for fold in trained),
         resumed=sum(fold.resumed for fold in trained),
+        links=tuple(fold.links for fold in trained if fold.links),
     )

@@ -4,8 +4,12 @@ import type { Explorer, Measure } from "./data";
 import { headIndex, headName } from "./data";
 import type { Shown } from "./judging";
 import { PICKS } from "./picks";
+import type { Slot } from "./slots";
+import { headIn, kindsOf, opened, otherKind, samplesOf, sourceOf } from "./slots";
 import type { Sort } from "./sorting";
 import { SORTS } from "./sorting";
+import type { Source } from "./sources";
+import { onlySource } from "./sources";
 
 export interface Word {
   side: "row" | "column";
@@ -13,22 +17,26 @@ export interface Word {
 }
 
 const SHOWN: Shown[] = ["all", "right", "wrong", ...PICKS.map((pick) => `wrong:${pick}` as const)];
-export type Drawing = "lines" | "arcs" | "matrix" | "difference" | "all";
-const DRAWINGS: Drawing[] = ["lines", "arcs", "matrix", "difference", "all"];
+export type Drawing = "lines" | "arcs" | "matrix" | "all";
+const DRAWINGS: Drawing[] = ["lines", "arcs", "matrix", "all"];
 
 export type Scale = "absolute" | "words";
 const SCALES: Scale[] = ["absolute", "words"];
 
 export interface View {
   measure: string;
-  heads: number[];
-  kinds: string[];
+  /** The chosen head: that of the card, and of each slot that has none of its own. */
+  head: number;
   relation: string | null;
   direction: string | null;
   show: Shown;
   /** What sentences are searched for, see search.ts. */
   search: string;
-  sentence: string | null;
+  /** What is drawn: A, and beside it B, if there is something to compare it with. */
+  slots: [Slot, Slot | null];
+  /** Whether B is subtracted from A. */
+  subtract: boolean;
+  /** The word at hand, in A. */
   word: Word | null;
   drawing: Drawing;
   special: boolean;
@@ -37,9 +45,13 @@ export interface View {
   /** Whether values are drawn as they are, or as the shares of what each word gives to words. */
   scale: Scale;
   sort: Sort;
+  /** The heads and kinds of maps of a page that draws them on all of its sentences; null for all other pages. */
+  drawn: { heads: number[]; kinds: string[] } | null;
 }
 
-const KEYS = ["measure", "head", "kind", "relation", "direction", "show", "search", "sentence", "word", "view", "special", "ensemble", "scale", "sort"];
+const OWN = ["measure", "head", "relation", "direction", "show", "search", "word", "view", "special", "ensemble", "scale", "sort", "subtract"];
+const OF_SLOTS = ["run", "model", "sentence", "text", "kind", "off"];
+const KEYS = [...OWN, ...OF_SLOTS, "a-head", "b", "b-head", ...OF_SLOTS.map((key) => `b-${key}`)];
 
 /** The parameters of an address, or null if it is that of another part of the page. */
 export function parameters(hash: string): Map<string, string> | null {
@@ -61,17 +73,42 @@ function encode(text: string): string {
   return text.replace(/[%&#=\s"<\\^`{|}]/g, encodeURIComponent);
 }
 
+type Parts = [string, string | null][];
+
+/** What an address says of a slot, whose keys begin with `prefix`. */
+function partsOf(slot: Slot, prefix: string, sources: Source[]): Parts {
+  const { data } = sourceOf(slot, sources);
+  const [first] = sources;
+  const other = slot.run !== (first?.run ?? null) || slot.model !== (first?.model ?? null);
+  return [
+    [`${prefix}run`, other && slot.run !== null ? String(slot.run + 1) : null],
+    [`${prefix}model`, other && slot.run === null && slot.model !== null ? String(slot.model + 1) : null],
+    [`${prefix}kind`, slot.kind || null],
+    [`${prefix}sentence`, slot.sentence],
+    [`${prefix}text`, slot.text || null],
+    [`${prefix}off`, slot.off.map((head) => headName(head, data)).join(",") || null],
+  ];
+}
+
 /** The address that restores a view. What it shares with `base`, the view that the page opens with, is left out. */
-export function address(view: View, data: Explorer, base: View): string {
-  const parts: [string, string | null][] = [
-    ["head", view.heads.map((head) => headName(head, data)).join(",")],
+export function address(view: View, data: Explorer, base: View, sources: Source[] = [onlySource(data)]): string {
+  const [a, b] = view.slots;
+  const [ofA, ofB] = [a, b ?? a].map((slot) => sourceOf(slot, sources).data) as [Explorer, Explorer];
+  const heads = view.drawn?.heads ?? [view.head];
+  const slots: Parts = view.drawn ? [["kind", view.drawn.kinds.join(",") || null], ["sentence", a.sentence]] : partsOf(a, "", sources);
+  const parts: Parts = [
+    ["head", heads.map((head) => headName(head, ofA)).join(",")],
+    ["a-head", a.head === null ? null : headName(a.head, ofA)],
     ["measure", view.measure || null],
-    ["kind", view.kinds.join(",") || null],
+    ...slots,
+    ["b", b && !base.slots[1] ? "on" : !b && base.slots[1] ? "off" : null],
+    ["b-head", b && b.head !== null ? headName(b.head, ofB) : null],
+    ...(b ? partsOf(b, "b-", sources) : []),
+    ["subtract", view.subtract === base.subtract ? null : view.subtract ? "on" : "off"],
     ["relation", view.relation],
     ["direction", view.direction],
     ["show", view.show === "all" ? null : view.show],
     ["search", view.search || null],
-    ["sentence", view.sentence],
     ["word", view.word ? `${view.word.side === "row" ? "from" : "to"}-${view.word.index + 1}` : null],
     ["view", view.drawing === base.drawing ? null : view.drawing],
     ["special", view.special === base.special ? null : view.special ? "on" : "off"],
@@ -98,26 +135,60 @@ export function bestHead(data: Explorer, id: string): number {
   return best;
 }
 
-/** The view that a report opens with: its first measure, and the head that is best at it. */
-export function firstView(data: Explorer): View {
+/**
+ * The view that a page opens with: its first measure, and the head that is best at it. If the page has two runs, they are
+ * side by side.
+ */
+export function firstView(data: Explorer, sources: Source[] = [onlySource(data)]): View {
   const measure = data.measures[0];
-  const kinds = data.sample?.kinds ?? [];
+  const [source = onlySource(data), ...others] = sources;
+  const second = others.find(({ run }) => run !== null);
+  const kinds = kindsOf(source);
+  const a = opened(source, measure?.kind ?? "");
   return {
     measure: measure?.id ?? "",
-    heads: [bestHead(data, measure?.id ?? "")],
-    kinds: kinds.filter((kind, i) => (measure?.kind && kinds.includes(measure.kind) ? kind === measure.kind : i === 0)),
+    head: bestHead(data, measure?.id ?? ""),
     relation: measure?.relation ?? null,
     direction: measure?.direction ?? null,
     show: "all",
     search: "",
-    sentence: null,
+    slots: [a, second ? opened(second, a.kind) : null],
+    subtract: false,
     word: null,
     drawing: "lines",
     special: false,
     ensemble: false,
     scale: "absolute",
     sort: "documents",
+    drawn: data.measures.length || source.live ? null : { heads: [0], kinds: kinds.slice(0, 1) },
   };
+}
+
+/** The view with something else in slot A (0) or B (1). */
+export function withSlot(view: View, which: number, change: Partial<Slot> | null): View {
+  const [a, b] = view.slots;
+  if (which) return { ...view, slots: [a, change && { ...(b ?? { ...a, sentence: null, text: "", off: [] }), ...change }], subtract: view.subtract && change !== null };
+  return change ? { ...view, slots: [{ ...a, ...change }, b], word: "sentence" in change || "text" in change ? null : view.word } : view;
+}
+
+/** The heads that the view is about: the chosen one, and those that it is compared with on the same run. */
+export function headsOf(view: View): number[] {
+  const [a, b] = view.slots;
+  const same = b !== null && b.run === a.run && b.model === a.model;
+  return [...new Set([view.head, ...(a.head === null ? [] : [a.head]), ...(same && b.head !== null ? [b.head] : [])])];
+}
+
+/** The view with a head beside A, or without it if it is there. */
+export function toggled(view: View, head: number): View {
+  const [a, b] = view.slots;
+  if (b?.head !== head) return withSlot(view, 1, { head });
+  const alone = b.sentence === null && !b.text && !b.off.length && b.run === a.run && b.model === a.model && b.kind === a.kind;
+  return withSlot(view, 1, alone ? null : { head: null });
+}
+
+/** The kinds of maps that the view shows. */
+export function kindsIn(view: View): string[] {
+  return view.drawn?.kinds ?? [...new Set(view.slots.flatMap((slot) => (slot ? [slot.kind] : [])))];
 }
 
 /**
@@ -126,7 +197,7 @@ export function firstView(data: Explorer): View {
  */
 export function withHead(view: View, head: number, data: Explorer): View {
   const shown = data.measures.find((item) => item.id === view.measure);
-  const same = { ...view, heads: [head], word: null };
+  const same = { ...withSlot(view, 0, { head: null }), head, word: null };
   if (shown?.relation && !shown.relation.startsWith("all")) return same;
   const ids = data.cards[head]?.facts.map((fact) => fact.measure) ?? [];
   const best = ids.map((id) => data.measures.find((item) => item.id === id)).find((item) => item?.relation && item.direction);
@@ -138,17 +209,23 @@ export function withMeasure(view: View, id: string, data: Explorer): View {
   const measure = data.measures.find((item) => item.id === id);
   if (!measure) return view;
   const kind = measure.kind !== null && data.sample?.kinds.includes(measure.kind) ? measure.kind : null;
-  return {
-    ...view,
-    measure: id,
-    kinds: kind === null || view.kinds.includes(kind) ? view.kinds : [kind],
-    relation: measure.relation ?? view.relation,
-    direction: measure.direction ?? view.direction,
-  };
+  const asked = { ...view, measure: id, relation: measure.relation ?? view.relation, direction: measure.direction ?? view.direction };
+  return kind === null || kindsIn(view).includes(kind) ? asked : withSlot(asked, 0, { kind });
+}
+
+/** The view with another run or model in slot A, whose heads the page is then about. */
+export function withSource(view: View, source: Source, sources: Source[]): View {
+  const { data } = source;
+  const before = sourceOf(view.slots[0], sources).data;
+  const measure = data.measures.find((item) => item.id === view.measure) ?? data.measures[0];
+  const kinds = kindsOf(source);
+  const slot = { run: source.run, model: source.model, head: null, off: [], ...(kinds.includes(view.slots[0].kind) ? {} : { kind: kinds[0] ?? "" }) };
+  const head = headIn(view.head, before, data) ?? bestHead(data, measure?.id ?? "");
+  return { ...withSlot(view, 0, slot), measure: measure?.id ?? "", head, word: null };
 }
 
 /** The view that an address names, and what of it this report does not have. */
-export function restore(values: Map<string, string>, base: View, data: Explorer): { view: View; missing: string[] } {
+export function restore(values: Map<string, string>, base: View, data: Explorer, sources: Source[] = [onlySource(data)]): { view: View; missing: string[] } {
   const missing: string[] = [];
   const choose = <T>(key: string, find: (text: string) => T | undefined, otherwise: T): T => {
     const text = values.get(key);
@@ -162,26 +239,59 @@ export function restore(values: Map<string, string>, base: View, data: Explorer)
     const known = [...new Set(items.filter((item) => item !== null))];
     return known.length && known.length === new Set(items).size ? known : undefined;
   };
-  const kinds = data.sample?.kinds ?? [];
-  const sentences = data.sample?.sentences ?? [];
-  const measure = choose("measure", (text) => data.measures.find((item) => item.id === text)?.id, base.measure);
-  const start = withMeasure({ ...base, relation: null, direction: null }, measure, data);
-  const heads = measure === base.measure ? base.heads : [bestHead(data, measure)];
+  const source = (prefix: string, slot: Slot): Source => {
+    const numbered = (key: "run" | "model") => (text: string) => sources.find((each) => each[key] === Number(text) - 1 && (key === "run" || each.run === null));
+    return choose(`${prefix}run`, numbered("run"), choose(`${prefix}model`, numbered("model"), sourceOf(slot, sources)));
+  };
+  const [first, second] = base.slots;
+  const from = source("", first);
+  const own = from.data;
+  const known = (list: string[]) => (item: string) => (list.includes(item) ? item : null);
+  const headOf = (shape: Explorer) => (item: string) => headIndex(item, shape);
+  const start = from.data === sourceOf(first, sources).data ? base : withSource(base, from, sources);
+  const measure = choose("measure", (text) => own.measures.find((item) => item.id === text)?.id, start.measure);
+  const asked = withMeasure({ ...start, relation: null, direction: null }, measure, own);
+  const fallback = measure === start.measure ? start.head : bestHead(own, measure);
+  // Earlier versions named several heads and kinds of maps, of which the second ones are now those of B.
+  const heads = choose("head", (text) => several(text, headOf(own)), [fallback]);
+  const kinds = choose("kind", (text) => several(text, known(kindsOf(from))), [asked.slots[0].kind]);
+  const slotOf = (prefix: string, slot: Slot, at: Source): Slot => {
+    const each: Slot = { ...slot, run: at.run, model: at.model };
+    each.sentence = choose(`${prefix}sentence`, (text) => samplesOf(at).find((item) => item.id === text)?.id, slot.sentence);
+    each.text = values.get(`${prefix}text`) ?? "";
+    each.off = choose(`${prefix}off`, (text) => several(text, headOf(at.data)), []);
+    each.head = choose(prefix ? "b-head" : "a-head", (text) => headIndex(text, at.data) ?? undefined, slot.head);
+    if (prefix) each.kind = choose("b-kind", (text) => kindsOf(at).find((item) => item === text), slot.kind);
+    return each;
+  };
+  const [head = 0, otherHead] = heads;
+  const [kind = "", secondKind] = kinds;
+  const a = slotOf("", { ...asked.slots[0], kind }, from);
+  const difference = values.get("view") === "difference";
+  const older = !base.drawn && (otherHead !== undefined || secondKind !== undefined);
+  const wanted = !base.drawn && values.get("b") !== "off" && (second !== null || older || difference || [...values.keys()].some((key) => key === "b" || key.startsWith("b-")));
+  let b: Slot | null = null;
+  if (wanted) {
+    const at = source("b-", second ?? a);
+    const usual = second ?? { ...opened(at, kind), head: otherHead ?? null, kind: otherHead === undefined ? (secondKind ?? kind) : kind };
+    b = slotOf("b-", kindsOf(at).includes(usual.kind) ? usual : { ...usual, kind: otherKind(at, kind) }, at);
+  }
   const view: View = {
     measure,
-    heads: choose("head", (text) => several(text, (item) => headIndex(item, data)), heads),
-    kinds: choose("kind", (text) => several(text, (item) => (kinds.includes(item) ? item : null)), start.kinds),
-    relation: values.get("relation") ?? start.relation,
-    direction: values.get("direction") ?? start.direction,
+    head,
+    relation: values.get("relation") ?? asked.relation,
+    direction: values.get("direction") ?? asked.direction,
     show: choose("show", (text) => SHOWN.find((item) => item === text), "all"),
     search: values.get("search") ?? base.search,
-    sentence: choose("sentence", (text) => sentences.find((item) => item.id === text)?.id, null),
+    slots: [a, b],
+    subtract: (b !== null || base.drawn !== null) && (difference || choose("subtract", onOrOff, base.subtract)),
     word: choose("word", word, null),
-    drawing: choose("view", (text) => DRAWINGS.find((item) => item === text), base.drawing),
+    drawing: difference ? "matrix" : choose("view", (text) => DRAWINGS.find((item) => item === text), base.drawing),
     special: choose("special", onOrOff, base.special),
     sort: choose("sort", (text) => SORTS.find((item) => item === text), base.sort),
     scale: choose("scale", (text) => SCALES.find((item) => item === text), base.scale),
     ensemble: choose("ensemble", onOrOff, base.ensemble),
+    drawn: base.drawn && { heads: values.has("head") ? heads : base.drawn.heads, kinds: values.has("kind") ? kinds : base.drawn.kinds },
   };
   return { view, missing };
 }

@@ -1,32 +1,43 @@
-// The buttons that save a figure and its numbers.
+// The buttons that save a view as a figure, and its numbers.
 
-import type { Cell } from "./export";
-import { saveCsv, savePng, saveSvg } from "./export";
+import { useRef, useState } from "preact/hooks";
+import { OneOf } from "./controls";
+import type { Cell, Format } from "./export";
+import { save, saveCsv } from "./export";
+import type { View, Width } from "./paper";
 
-interface Props {
-  svg: () => SVGSVGElement | null;
+const FORMATS: Format[] = ["SVG", "PNG", "PDF"];
+
+interface Props extends View {
   name: string;
-  title: string;
-  rows: () => Cell[][];
+  rows?: () => Cell[][];
 }
 
-export function Buttons({ svg, name, title, rows }: Props) {
-  const save = (write: (element: SVGSVGElement, name: string, title: string) => unknown) => () => {
-    const element = svg();
-    if (element) write(element, name, title);
-  };
+export function Buttons({ name, rows, ...view }: Props) {
+  const frame = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState<Width>("column");
   return (
-    <div class="buttons" role="group" aria-label="Save this figure">
+    <div ref={frame} class="buttons" role="group" aria-label="Save this figure">
       <span aria-hidden="true">Save</span>
-      <button type="button" onClick={save(saveSvg)}>
-        SVG
-      </button>
-      <button type="button" onClick={save(savePng)}>
-        PNG
-      </button>
-      <button type="button" onClick={() => saveCsv(rows(), name)}>
-        CSV
-      </button>
+      {FORMATS.map((format) => (
+        <button type="button" key={format} onClick={() => frame.current && void save(view, name, format, width, frame.current)}>
+          {format}
+        </button>
+      ))}
+      <OneOf
+        label="Printed width"
+        options={[
+          { value: "column", text: "column" },
+          { value: "text", text: "text" },
+        ]}
+        value={width}
+        onChange={setWidth}
+      />
+      {rows && (
+        <button type="button" onClick={() => saveCsv(rows(), name)}>
+          CSV
+        </button>
+      )}
     </div>
   );
 }

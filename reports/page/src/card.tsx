@@ -5,7 +5,7 @@ import { headIndex, headName } from "./data";
 import { percent } from "./format";
 import type { Go } from "./hooks";
 import type { View } from "./address";
-import { withMeasure } from "./address";
+import { kindsIn, withMeasure, withSlot } from "./address";
 import type { Strength } from "./strengths";
 import { barOf, beside, strengths } from "./strengths";
 
@@ -60,7 +60,7 @@ function Line({ data, view, go, strength, head }: Props & { strength: Strength; 
   return (
     <div>
       <dt>
-        {label} {view.kinds.length > 1 && measure.kind && <small class="tag">{measure.kind}</small>}
+        {label} {kindsIn(view).length > 1 && measure.kind && <small class="tag">{measure.kind}</small>}
         {bar && (
           <span class="bar">
             <i style={{ width: bar.length }} />
@@ -84,15 +84,15 @@ function Line({ data, view, go, strength, head }: Props & { strength: Strength; 
 }
 
 export function HeadCard({ data, view, go }: Props) {
-  const [head = 0] = view.heads;
+  const { head } = view;
   const card = data.cards[head];
   const open = (name: string): void => {
     const index = headIndex(name, data);
-    if (index !== null) go({ ...view, heads: [index], word: null });
+    if (index !== null) go({ ...withSlot(view, 0, { head: null }), head: index, word: null });
   };
   const compare = (name: string): void => {
     const index = headIndex(name, data);
-    if (index !== null && !view.heads.includes(index)) go({ ...view, heads: [...view.heads, index] });
+    if (index !== null) go(withSlot(view, 1, { head: index }));
   };
   const name = headName(head, data);
   return (

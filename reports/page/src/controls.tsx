@@ -1,10 +1,7 @@
-// Small controls: one of a few choices, some of a few choices, how to draw, and a list of heads.
+// Small controls: one of a few choices, some of a few choices, and how to draw.
 
 import { useState } from "preact/hooks";
 import type { View } from "./address";
-import type { Explorer } from "./data";
-import { headIndex, headName } from "./data";
-import { count } from "./format";
 import type { Go } from "./hooks";
 import { useName } from "./hooks";
 
@@ -95,9 +92,19 @@ export function CopyLink() {
   );
 }
 
-/** How sentences are drawn. A `pair` of texts has no arcs. */
-export function Drawings({ view, go, pair, all = false }: { view: View; go: Go; pair: boolean; all?: boolean }) {
-  const several = view.heads.length * view.kinds.length > 1 || view.drawing === "difference";
+interface DrawingsProps {
+  view: View;
+  go: Go;
+  /** Whether sentences are pairs of texts, which have no arcs. */
+  pair: boolean;
+  /** Whether all heads can be drawn at once. */
+  all?: boolean;
+  /** What the difference of what is drawn is called; null if it has none. */
+  difference: string | null;
+}
+
+/** How sentences are drawn. */
+export function Drawings({ view, go, pair, all = false, difference }: DrawingsProps) {
   return (
     <>
       <OneOf
@@ -106,12 +113,17 @@ export function Drawings({ view, go, pair, all = false }: { view: View; go: Go; 
           { value: "lines", text: "lines" },
           { value: "arcs", text: "arcs", disabled: pair },
           { value: "matrix", text: "matrix" },
-          ...(several ? [{ value: "difference" as const, text: "difference" }] : []),
           ...(all ? [{ value: "all" as const, text: "all heads" }] : []),
         ]}
         value={pair && view.drawing === "arcs" ? "lines" : view.drawing}
         onChange={(drawing) => go({ ...view, drawing })}
       />
+      {difference !== null && (
+        <label class="check">
+          <input type="checkbox" checked={view.subtract} onChange={(event) => go({ ...view, subtract: event.currentTarget.checked })} />
+          {difference}
+        </label>
+      )}
       <label class="check">
         <input type="checkbox" checked={view.special} onChange={(event) => go({ ...view, special: event.currentTarget.checked })} />
         special tokens
@@ -126,58 +138,5 @@ export function Drawings({ view, go, pair, all = false }: { view: View; go: Go; 
         onChange={(scale) => go({ ...view, scale })}
       />
     </>
-  );
-}
-
-interface HeadsProps {
-  data: Explorer;
-  heads: number[];
-  onChange: (heads: number[]) => void;
-}
-
-/** The heads that are drawn side by side, with a field to add one. */
-export function Heads({ data, heads, onChange }: HeadsProps) {
-  const [text, setText] = useState("");
-  const id = useName();
-  const index = headIndex(text, data);
-  const wrong = text !== "" && /^\d+-\d+$/.test(text.trim()) && index === null;
-  return (
-    <form
-      class="heads"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (index === null) return;
-        if (!heads.includes(index)) onChange([...heads, index]);
-        setText("");
-      }}
-    >
-      <label for={id}>Heads</label>
-      {heads.map((head) => (
-        <span key={head} class="chip">
-          {headName(head, data)}
-          {heads.length > 1 && (
-            <button type="button" aria-label={`Remove head ${headName(head, data)}`} onClick={() => onChange(heads.filter((item) => item !== head))}>
-              ×
-            </button>
-          )}
-        </span>
-      ))}
-      <input
-        id={id}
-        value={text}
-        size={6}
-        placeholder="add 3-9"
-        autocomplete="off"
-        aria-invalid={wrong}
-        aria-describedby={wrong ? `${id}-wrong` : undefined}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-      {index !== null && <button type="submit">Add</button>}
-      {wrong && (
-        <small id={`${id}-wrong`} class="wrong">
-          The model has {count(data.layers, "layer")} of {count(data.heads, "head")}.
-        </small>
-      )}
-    </form>
   );
 }

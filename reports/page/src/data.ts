@@ -1,12 +1,49 @@
 // The data that Python writes into the page. The names are those of the dataclasses of reports/explorer.
 
-/** The page: the runs that it shows, and what a server draws, which a page that is a file does not have. */
+/** The page: runs, of which it shows one or compares two, and what a server that has models can draw. */
 export interface Bench {
   runs: Explorer[];
-  live: null;
+  /** Null in a page that is a file. */
+  live: Live | null;
+}
+
+export interface Live {
+  models: LiveModel[];
+  /** The longest text in pieces. */
+  most_pieces: number;
+}
+
+export interface LiveModel {
+  name: string;
+  layers: number;
+  heads: number;
+  causal: boolean;
+  kinds: string[];
+  /** Whether it has a language-model head, which predicts masked words. */
+  predicts: boolean;
+  /** The run that was made with it, by its position among the runs. */
+  run: number | null;
+}
+
+/** What a server draws of one text: its maps, what the model predicts, and the rows of the words that are masked. */
+export interface LiveSentence {
+  sentence: SampledSentence;
+  predictions: Predicted | null;
+  masked: number[];
+}
+
+/** A head that people gave a name. */
+export interface HeadName {
+  head: string;
+  name: string;
+  note: string;
 }
 
 export interface Explorer {
+  /** What tells the run from the others of the page; empty if there are none. */
+  label?: string;
+  /** The names of heads that are kept with the run. */
+  names?: HeadName[];
   model: string;
   corpus: string;
   unit: string;

@@ -2,6 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import type { View } from "./address";
+import { withSlot } from "./address";
 import { Drawings, SomeOf } from "./controls";
 import type { Explorer, Sample, SampledSentence } from "./data";
 import { headIndex, headName } from "./data";
@@ -24,9 +25,15 @@ function storedHeads(sample: Sample): number[] {
   return [...new Set((ofHeads.length ? ofHeads : maps).flatMap(({ map }) => map?.heads ?? []))];
 }
 
+/** The heads and kinds of maps that are drawn. */
+function drawnBy(view: View): { heads: number[]; kinds: string[] } {
+  return view.drawn ?? { heads: [view.head], kinds: [view.slots[0].kind] };
+}
+
 function Drawn({ sentence, maps, data, view, go }: Omit<Props, "sample"> & { sentence: SampledSentence; maps: Maps }) {
   const asked = useMemo(() => wordTasks(sentence), [sentence]);
-  const current = view.sentence === sentence.id ? view : { ...view, word: null };
+  const { heads, kinds } = drawnBy(view);
+  const current = view.slots[0].sentence === sentence.id ? view : { ...view, word: null };
   return (
     <section class="drawn" aria-label={`Sentence ${sentence.id}`}>
       <h3>
@@ -35,7 +42,10 @@ function Drawn({ sentence, maps, data, view, go }: Omit<Props, "sample"> & { sen
       <Figure
         data={data}
         view={current}
-        go={go}
+        onKeep={(word) => go({ ...withSlot(view, 0, { sentence: sentence.id }), word }, true)}
+        heads={heads}
+        kinds={kinds}
+        subtract={view.subtract && heads.length * kinds.length > 1}
         maps={maps}
         sentence={sentence}
         asked={asked}
@@ -50,6 +60,8 @@ function Drawn({ sentence, maps, data, view, go }: Omit<Props, "sample"> & { sen
 export function DrawnSentences({ data, sample, view, go }: Props) {
   const maps = useMemo(() => new Maps(), [data]);
   const heads = useMemo(() => storedHeads(sample).map((head) => headName(head, data)), [sample]);
+  const drawn = drawnBy(view);
+  const choose = (change: Partial<typeof drawn>): void => go({ ...view, drawn: { ...drawn, ...change } });
   if (!canInflate) return <p>This browser cannot inflate the stored maps. Browsers from 2024 or later can.</p>;
   return (
     <section class="sentences" aria-label="Sentences">
@@ -58,12 +70,12 @@ export function DrawnSentences({ data, sample, view, go }: Props) {
           <SomeOf
             label="Heads"
             options={heads}
-            values={view.heads.map((head) => headName(head, data))}
-            onChange={(names) => go({ ...view, heads: names.map((name) => headIndex(name, data) ?? 0) })}
+            values={drawn.heads.map((head) => headName(head, data))}
+            onChange={(names) => choose({ heads: names.map((name) => headIndex(name, data) ?? 0) })}
           />
         )}
-        {sample.kinds.length > 1 && <SomeOf label="Map" options={sample.kinds} values={view.kinds} onChange={(kinds) => go({ ...view, kinds })} />}
-        <Drawings view={view} go={go} pair={false} />
+        {sample.kinds.length > 1 && <SomeOf label="Map" options={sample.kinds} values={drawn.kinds} onChange={(kinds) => choose({ kinds })} />}
+        <Drawings view={view} go={go} pair={false} difference={drawn.heads.length * drawn.kinds.length > 1 ? "difference" : null} />
       </div>
       {sample.sentences.map((sentence) => (
         <Drawn key={sentence.id} {...{ sentence, maps, data, view, go }} />

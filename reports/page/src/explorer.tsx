@@ -1,28 +1,32 @@
 // The explorer: what was found, the matrix of heads with the card of one of them, and sentences. Data without measures
 // are heads drawn on sentences.
 
-import { useEffect, useRef, useState } from "preact/hooks";
-import { parameters, restore, firstView, withMeasure, bestHead } from "./address";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { parameters, restore, firstView, withMeasure, withSlot, bestHead } from "./address";
 import { HeadCard } from "./card";
 import { DrawnSentences } from "./drawn";
-import type { Explorer } from "./data";
+import type { Bench } from "./data";
 import { useView } from "./hooks";
 import { FindingLink } from "./link";
 import { Matrix } from "./matrix";
 import { Picker } from "./picker";
 import { Sentences } from "./sentences";
+import { sourceOf } from "./slots";
+import { sourcesOf } from "./sources";
 
 const FINDINGS = 4; // those that are shown at first, in one line each
 
-export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boolean; opening: string }) {
-  const { view, missing, go } = useView(data, hash, opening);
+export function ExplorerApp({ bench, hash, opening }: { bench: Bench; hash: boolean; opening: string }) {
+  const sources = useMemo(() => sourcesOf(bench), [bench]);
+  const { view, missing, go } = useView(sources, hash, opening);
+  const { data } = sourceOf(view.slots[0], sources); // the matrix and the card are those of the run in A
   const measure = data.measures.find((item) => item.id === view.measure) ?? data.measures[0];
   const frame = useRef<HTMLDivElement>(null);
   const [all, setAll] = useState(false);
   const follow = (target: string, head: number | null): void => {
     const values = parameters(target);
-    const shown = values && restore(values, firstView(data), data).view;
-    if (shown) go(head === null ? shown : { ...shown, heads: [head] });
+    const shown = values && restore(values, firstView(data, sources), data, sources).view;
+    if (shown) go(head === null ? shown : { ...shown, head });
     frame.current?.querySelector(".screen, .drawn")?.scrollIntoView({ block: "start" });
   };
   useEffect(() => {
@@ -45,7 +49,6 @@ export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boo
     document.addEventListener("click", scroll);
     return () => document.removeEventListener("click", scroll);
   }, [hash]);
-  const Shown = measure ? Sentences : DrawnSentences;
   return (
     <div class="explorer" ref={frame}>
       {missing.length > 0 && (
@@ -74,7 +77,7 @@ export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boo
             <Picker
               measures={data.measures}
               chosen={measure}
-              onChoose={(id) => go({ ...withMeasure(view, id, data), heads: [bestHead(data, id)], sentence: null, word: null })}
+              onChoose={(id) => go({ ...withSlot(withMeasure(view, id, data), 0, { sentence: null, head: null }), head: bestHead(data, id), word: null })}
             />
             <p class="note">{measure.note}</p>
             <Matrix data={data} view={view} go={go} measure={measure} />
@@ -82,7 +85,8 @@ export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boo
           <HeadCard data={data} view={view} go={go} />
         </div>
       )}
-      {data.sample && data.sample.sentences.length > 0 && <Shown data={data} sample={data.sample} view={view} go={go} />}
+      {view.drawn === null && (sources.some(({ live }) => live) || (data.sample?.sentences.length ?? 0) > 0) && <Sentences sources={sources} view={view} go={go} />}
+      {view.drawn !== null && data.sample && data.sample.sentences.length > 0 && <DrawnSentences data={data} sample={data.sample} view={view} go={go} />}
       {data.undrawn && <p class="note">{data.undrawn}</p>}
       </div>
     </div>

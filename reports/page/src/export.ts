@@ -1,52 +1,11 @@
-// Saves figures as SVG and PNG, on white paper also if the page is dark, and numbers as CSV.
+// Saves figures as SVG, PNG and PDF, and numbers as CSV.
+
+import type { View, Width } from "./paper";
+import { figure, WIDTHS } from "./paper";
 
 export type Cell = string | number | null;
 
-const STYLES = [
-  ..."fill fill-opacity paint-order stroke stroke-width stroke-opacity stroke-dasharray stroke-linecap opacity".split(" "),
-  ..."font-family font-size font-style font-weight text-anchor dominant-baseline unicode-bidi visibility".split(" "),
-];
-const FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif";
-const HEADER = 26;
-
-/** A copy of a figure that stands alone: with its styles written out, a title, and a white ground. */
-function standalone(svg: SVGSVGElement, title: string): SVGSVGElement {
-  const copy = svg.cloneNode(true) as SVGSVGElement;
-  const width = svg.viewBox.baseVal.width;
-  const height = svg.viewBox.baseVal.height;
-  const stage = document.createElement("div");
-  stage.className = "atl atl-paper";
-  stage.append(copy);
-  (svg.closest(".atl") ?? document.body).append(stage);
-  for (const element of copy.querySelectorAll<SVGElement>("*")) {
-    const style = getComputedStyle(element);
-    const written = STYLES.map((name) => [name, style.getPropertyValue(name)]).filter(([, value]) => value);
-    element.setAttribute("data-style", written.map(([name, value]) => `${name}:${value}`).join(";"));
-  }
-  for (const element of copy.querySelectorAll<SVGElement>("*")) {
-    element.setAttribute("style", element.getAttribute("data-style") ?? "");
-    for (const { name } of [...element.attributes]) {
-      if (/^(data-|aria-|role$|tabindex$|class$)/.test(name)) element.removeAttribute(name);
-    }
-  }
-  stage.remove();
-  const created = (name: string, attributes: Record<string, string | number>): SVGElement => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-    return element;
-  };
-  const heading = created("text", { x: 4, y: 16, fill: "#1b1f24", "font-family": FONT, "font-size": 12 });
-  heading.textContent = title;
-  const body = created("g", { transform: `translate(0 ${HEADER})` });
-  body.append(...copy.childNodes);
-  const full = Math.max(width, 8 + title.length * 6.3);
-  copy.replaceChildren(created("rect", { width: full, height: height + HEADER, fill: "#ffffff" }), heading, body);
-  for (const { name } of [...copy.attributes]) copy.removeAttribute(name);
-  const attributes = { xmlns: "http://www.w3.org/2000/svg", width: full, height: height + HEADER };
-  for (const [key, value] of Object.entries(attributes)) copy.setAttribute(key, String(value));
-  copy.setAttribute("viewBox", `0 0 ${full} ${height + HEADER}`);
-  return copy;
-}
+const DOTS = 300; // in an inch of a PNG
 
 function download(content: BlobPart, type: string, name: string): void {
   const link = document.createElement("a");
@@ -56,23 +15,58 @@ function download(content: BlobPart, type: string, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-export function saveSvg(svg: SVGSVGElement, name: string, title: string): void {
-  const text = new XMLSerializer().serializeToString(standalone(svg, title));
-  download(text, "image/svg+xml", `${name}.svg`);
+export type Format = "SVG" | "PNG" | "PDF";
+
+/** Save a view as a figure. A PDF is made by the browser, whose dialog for printing opens. */
+export async function save(view: View, name: string, format: Format, width: Width, beside: Element): Promise<void> {
+  const svg = await figure(view, width, beside);
+  if (format === "PDF") print(svg, name);
+  else if (format === "PNG") await savePng(svg, name, width);
+  else download(new XMLSerializer().serializeToString(svg), "image/svg+xml", `${name}.svg`);
 }
 
-export async function savePng(svg: SVGSVGElement, name: string, title: string): Promise<void> {
-  const copy = standalone(svg, title);
-  const [width, height] = ["width", "height"].map((key) => Number(copy.getAttribute(key))) as [number, number];
-  const scale = Math.min(3, 8000 / Math.max(width, height)); // browsers limit the size of a canvas
+async function savePng(svg: SVGSVGElement, name: string, width: Width): Promise<void> {
+  const { width: wide, height } = svg.viewBox.baseVal;
+  const scale = Math.min((WIDTHS[width] * DOTS) / wide, 8000 / Math.max(wide, height)); // browsers limit the size of a canvas
+  svg.setAttribute("width", String(wide * scale));
+  svg.setAttribute("height", String(height * scale));
   const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
   await image.decode();
   const canvas = document.createElement("canvas");
-  canvas.width = Math.ceil(width * scale);
+  canvas.width = Math.ceil(wide * scale);
   canvas.height = Math.ceil(height * scale);
   canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
   canvas.toBlob((blob) => blob && download(blob, "image/png", `${name}.png`));
+}
+
+/** Print a figure alone, on a page of its size. Rules are set by script, which works where no inline styles are allowed. */
+function print(svg: SVGSVGElement, name: string): void {
+  const sheet = new CSSStyleSheet();
+  const [width, height] = [svg.getAttribute("width"), svg.getAttribute("height")];
+  sheet.replaceSync(
+    `@page { size: ${width} ${height}; margin: 0; }
+     @media print { html, body { margin: 0 !important; padding: 0 !important; } body > :not(.atl-printed) { display: none !important; } }
+     @media screen { .atl-printed { display: none; } }
+     .atl-printed svg { display: block; }`,
+  );
+  const printed = document.createElement("div");
+  printed.className = "atl-printed";
+  printed.append(svg);
+  document.body.append(printed);
+  document.adoptedStyleSheets.push(sheet);
+  const title = document.title;
+  document.title = name; // the name that browsers suggest for the file
+  addEventListener(
+    "afterprint",
+    () => {
+      printed.remove();
+      document.adoptedStyleSheets = document.adoptedStyleSheets.filter((other) => other !== sheet);
+      document.title = title;
+    },
+    { once: true },
+  );
+  globalThis.print();
 }
 
 /** Rows as CSV. A cell is quoted if it must be. */

@@ -1,29 +1,43 @@
 // What the page loads: `attentionology.mount`, and the explorer, tables and contents of a report.
 
 import { followContents } from "./contents";
-import type { Bench, Explorer } from "./data";
+import type { Bench } from "./data";
 import "./explorer.css";
 import { linkHeads } from "./heads";
+import { UNANSWERED } from "./live";
 import { mount } from "./mount";
 import { enhanceTables } from "./tables";
 import { makeTabs } from "./tabs";
 
-/** Show the explorer of a report. It comes first in the page, so it is shown before the rest has been read. */
-let explored: Explorer | null = null;
+let explored: Bench | null = null;
 
+/**
+ * Show the explorer of a report. It comes first in the page, so it is shown before the rest has been read. A server has its
+ * data in a file of its own, which the element names.
+ */
 function explore(): void {
   const element = document.getElementById("explorer");
   const data = document.getElementById("explorer-data")?.textContent;
-  if (!element || !data) return;
-  const bench = JSON.parse(data) as Bench;
-  [explored = null] = bench.runs;
-  mount(element, bench, { hash: true });
+  const file = element?.dataset["bench"];
+  if (!element) return;
+  if (file) {
+    void fetch(file)
+      .then((response) => response.json())
+      .then((bench: Bench) => mount(element, bench, { hash: true }))
+      .catch(() => {
+        element.textContent = UNANSWERED;
+      });
+  }
+  if (!data) return;
+  explored = JSON.parse(data) as Bench;
+  mount(element, explored, { hash: true });
 }
 
 function enhance(): void {
   enhanceTables(document);
   makeTabs(document);
-  if (explored?.measures.length) linkHeads(document, explored);
+  const [run, ...others] = explored?.runs ?? [];
+  if (run?.measures.length && !others.length) linkHeads(document, run);
   followContents(document);
 }
 

@@ -51,6 +51,16 @@ function positionOf(sentence: SampledSentence, kind: string, head: number): numb
   return sentence.maps[kind]?.heads?.indexOf(head) ?? head;
 }
 
+const NUMBERS = new WeakMap<SampledSentence, number>();
+let sentences = 0;
+
+/** A number that no other sentence has, also if two runs, or two answers of a server, have it under the same id. */
+function numberOf(sentence: SampledSentence): number {
+  const number = NUMBERS.get(sentence) ?? ++sentences;
+  NUMBERS.set(sentence, number);
+  return number;
+}
+
 /** Inflates on demand, and keeps the maps of the last few sentences and all guesses. */
 export class Maps {
   private maps = new Map<string, Promise<Uint8Array>>();
@@ -64,7 +74,7 @@ export class Maps {
     const columns = sentence.columns?.length ?? rows;
     const position = positionOf(sentence, kind, head);
     if (position < 0) return null;
-    const all = await this.cached(`${kind} ${sentence.id}`, stored.data);
+    const all = await this.cached(`${kind} ${numberOf(sentence)}`, stored.data);
     const bytes = all.subarray(position * rows * columns, (position + 1) * rows * columns);
     const scale = stored.scales[position] ?? 1;
     return { values: Float32Array.from(bytes, (byte) => (byte / 255) * scale), rows, columns, scale, step: scale / 255 };
@@ -85,7 +95,7 @@ export class Maps {
   async guess(sentence: SampledSentence, key: string, head: number): Promise<Uint16Array | null> {
     const text = sentence.guesses[key];
     if (text === undefined) return null;
-    const name = `${key} ${sentence.id}`;
+    const name = `${key} ${numberOf(sentence)}`;
     let all = this.guesses.get(name);
     if (!all) {
       all = inflate(text).then((bytes) => new Uint16Array(bytes.buffer)); // little-endian, as all machines with browsers are
@@ -95,6 +105,15 @@ export class Maps {
     const position = positionOf(sentence, key.slice(0, key.indexOf("/")), head);
     return position < 0 ? null : (await all).subarray(position * rows, (position + 1) * rows);
   }
+}
+
+const READ = new WeakMap<object, Maps>();
+
+/** The maps of a run, which are read once, whatever shows them. */
+export function mapsOf(data: object): Maps {
+  const maps = READ.get(data) ?? new Maps();
+  READ.set(data, maps);
+  return maps;
 }
 
 /** Whether this browser can inflate; all current ones can. */

@@ -3,15 +3,16 @@
 import { memo } from "preact/compat";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { View } from "./address";
-import { bestHead, withHead } from "./address";
+import { bestHead, headsOf, toggled, withHead } from "./address";
 import type { Coloring } from "./color";
 import { coloring, inkOn, lightDark } from "./color";
 import type { Explorer, Measure } from "./data";
 import { headName } from "./data";
 import { Buttons } from "./buttons";
+import { captionOf } from "./caption";
 import { interval, short, withUnit } from "./format";
 import type { Go } from "./hooks";
-import { useWidth } from "./hooks";
+import { ignored, useWidth } from "./hooks";
 import { ofLayer } from "./layers";
 import { Legend } from "./legend";
 import { rank } from "./rank";
@@ -118,7 +119,8 @@ export function Matrix({ data, view, go, measure }: Props) {
   const colors = useMemo(() => coloring(measure), [measure]);
   const cell = Math.max(13, Math.min(56, ((width || 560) - LABELS - MARGIN) / data.heads));
   const size = useMemo(() => ({ width: cell, height: Math.max(20, Math.min(data.layers > 12 ? 30 : 34, cell)) }), [cell]);
-  const [first = 0] = view.heads;
+  const { head: first } = view;
+  const heads = useMemo(() => headsOf(view), [view.head, view.slots]);
   const shown = pointed ?? focused ?? first;
 
   const indexAt = (event: Event): number | null => {
@@ -130,9 +132,7 @@ export function Matrix({ data, view, go, measure }: Props) {
       go(withHead(view, index, data));
       return;
     }
-    const others = view.heads.filter((head) => head !== index);
-    const heads = others.length < view.heads.length ? others : [...others, index];
-    go({ ...view, heads: heads.length ? heads : view.heads });
+    go(toggled(view, index));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const index = indexAt(event);
@@ -202,7 +202,7 @@ export function Matrix({ data, view, go, measure }: Props) {
               </text>
             ))}
           </g>
-          <Cells {...{ data, measure, colors, size }} heads={view.heads} stop={focused ?? first} />
+          <Cells {...{ data, measure, colors, size }} heads={heads} stop={focused ?? first} />
         </svg>
       </div>
       <p class="readout" aria-live="polite">
@@ -210,9 +210,10 @@ export function Matrix({ data, view, go, measure }: Props) {
       </p>
       <Legend measure={measure} colors={colors} />
       <Buttons
-        svg={() => svg.current}
+        again={() => <Matrix data={data} view={view} go={ignored} measure={measure} />}
         name={`heads-${measure.id}`}
-        title={`${measure.group}: ${measure.label}. ${data.model} on ${data.corpus}`}
+        title={`${measure.group}: ${measure.label}`}
+        caption={captionOf(data, [measure.kind && `map “${measure.kind}”`, measure.n !== null && `n = ${measure.n.toLocaleString("en")}`, measure.note])}
         rows={() => [
           ["layer", "head", "value", "low", "high", "n"],
           ...measure.values.map((value, i) => [

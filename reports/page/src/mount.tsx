@@ -13,10 +13,8 @@ export interface Options {
 
 /** Show an explorer in `element`, in place of what is there. Returns a function that removes it. */
 export function mount(element: HTMLElement, bench: Bench, options: Options = {}): () => void {
-  const [data] = bench.runs;
-  if (!data) throw new Error("the page has no run");
   element.replaceChildren();
   element.classList.add("atl");
-  render(<ExplorerApp data={data} hash={options.hash ?? false} opening={options.address ?? ""} />, element);
+  render(<ExplorerApp bench={bench} hash={options.hash ?? false} opening={options.address ?? ""} />, element);
   return () => render(null, element);
 }

@@ -1,15 +1,15 @@
 // What the model predicts for each word of a sentence, as it is and without a head.
 
-import type { View } from "./address";
-import type { Explorer, Predicted, SampledSentence } from "./data";
+import type { Explorer, LiveSentence, Predicted, SampledSentence } from "./data";
 import { headIndex, headName, rowsOf } from "./data";
 import { percent, signed } from "./format";
-import type { Go } from "./hooks";
 
 interface Props {
   data: Explorer;
-  view: View;
-  go: Go;
+  /** What is predicted, with all heads and without some of them. */
+  stored: Predicted[];
+  head: number;
+  onOpen: (head: number) => void;
   sentence: SampledSentence;
 }
 
@@ -31,25 +31,23 @@ function shown(value: number | null | undefined): string {
   return value === null || value === undefined ? "–" : signed(value.toFixed(2), false);
 }
 
-export function Predictions({ data, view, go, sentence }: Props) {
-  const stored = (data.predictions ?? []).filter((item) => item.sentence === sentence.id);
+export function Predictions({ data, stored, head, onOpen, sentence }: Props) {
   const plain = stored.find((item) => item.head === "");
   if (!plain) return null;
-  const [head = 0] = view.heads;
   const without: Predicted | undefined = stored.find((item) => item.head === headName(head, data));
   const { words, special } = rowsOf(sentence);
   const others = stored.filter((item) => item.head !== "" && item !== without);
   return (
     <details class="predictions" open>
       <summary>What the model predicts{without ? ` with and without head ${without.head}` : ""}</summary>
-      <p class="note">
+      {others.length > 0 && <p class="note">
         {without ? "Without another head: " : "Kept without one of the heads "}
         {others.map((item) => (
-          <button type="button" key={item.head} class="chip" onClick={() => go({ ...view, heads: [headIndex(item.head, data) ?? head] })}>
+          <button type="button" key={item.head} class="chip" onClick={() => onOpen(headIndex(item.head, data) ?? head)}>
             {item.head}
           </button>
         ))}
-      </p>
+      </p>}
       <div class="frame scrolled" role="region" aria-label="Predictions" tabIndex={0}>
         <table>
           <thead>
@@ -95,5 +93,35 @@ export function Predictions({ data, view, go, sentence }: Props) {
         in the place of the first piece. Changes of at least 0.5 are bold.
       </p>
     </details>
+  );
+}
+
+/** What a model that is at hand predicts for the words that are masked, or for all words if none is. */
+export function LivePredictions({ live: { sentence, predictions, masked }, data, name }: { live: LiveSentence; data: Explorer; name: string }) {
+  if (!predictions) return masked.length ? <p class="note">{name} has no language-model head, which would predict what is masked.</p> : null;
+  const { words, special } = rowsOf(sentence);
+  const ofRow = (row: number): [string, number][] => {
+    const word = special.slice(0, row).filter((value) => !value).length; // predictions are those of the words
+    return predictions.likeliest[predictions.likeliest.length === words.length ? row : word] ?? [];
+  };
+  if (!masked.length) return predictions.likeliest.some((list) => list.length) ? <Predictions data={data} stored={[{ ...predictions, head: "" }]} head={0} onOpen={() => undefined} sentence={sentence} /> : null;
+  return (
+    <dl class="masked" aria-label="What the model predicts">
+      {masked.map((row) => (
+        <div key={row}>
+          <dt>
+            <bdi>{words[row]}</bdi>
+          </dt>
+          {ofRow(row).map(([piece, p]) => (
+            <dd key={piece}>
+              <span class="bar">
+                <i style={{ width: `${(100 * p).toFixed(1)}%` }} />
+              </span>
+              <bdi>{piece}</bdi> {percent(p)}
+            </dd>
+          ))}
+        </div>
+      ))}
+    </dl>
   );
 }

@@ -26,6 +26,17 @@ export function difference(first: HeadMap, second: HeadMap, shown: (row: number,
   return { above: side(1), below: side(-1) };
 }
 
+/** A map as one of another text: what it has at the rows and columns that correspond to those of the text, and 0 elsewhere. */
+export function aligned(map: HeadMap, rows: (number | null)[], columns: (number | null)[]): HeadMap {
+  const values = new Float32Array(rows.length * columns.length);
+  rows.forEach((row, y) =>
+    columns.forEach((column, x) => {
+      if (row !== null && column !== null) values[y * columns.length + x] = valueAt(map, row, column);
+    }),
+  );
+  return { ...map, values, rows: rows.length, columns: columns.length };
+}
+
 /** The value that is drawn at full strength in all of some maps: 1 for shares, and else the largest value in them. */
 export function commonScale(maps: HeadMap[], shares: boolean): number {
   if (shares) return 1;

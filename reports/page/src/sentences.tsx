@@ -1,44 +1,38 @@
 // Sentences of the sample: those that a head gets right and those that it gets wrong, and one of them drawn.
 
-import { useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { View } from "./address";
-import { CopyLink, Drawings, Heads, OneOf, SomeOf } from "./controls";
+import { withSlot } from "./address";
+import { Bench } from "./bench";
+import { CopyLink, Drawings, OneOf } from "./controls";
 import type { Explorer, Sample, SampledSentence } from "./data";
 import { columnsOf, headName, inputName } from "./data";
-import { AllHeads } from "./drawing/all";
-import { Figure } from "./drawing/figure";
 import { ensembleName, ensembleOf } from "./ensembles";
+import { useFilled } from "./filled";
 import { arrow, count, percent } from "./format";
 import type { Go } from "./hooks";
-import { ignored, useName, usePromise } from "./hooks";
-import { canInflate, Maps } from "./inflate";
+import { useName, usePromise } from "./hooks";
+import { canInflate, mapsOf } from "./inflate";
 import type { Example, Shown } from "./judging";
 import { directionsOf, examples, filtered, first, picksIn } from "./judging";
 import { ExampleList } from "./list";
 import type { Pick } from "./picks";
 import { PICK_NAMES } from "./picks";
-import { Predictions } from "./predictions";
 import { search } from "./search";
 import type { Sort } from "./sorting";
 import { SORTS, SORT_NAMES, sorted } from "./sorting";
-import type { Task } from "./tasks";
-import { relationsOf, tasks } from "./tasks";
+import { sourceOf } from "./slots";
+import type { Source } from "./sources";
+import { relationsOf } from "./tasks";
 
 interface Props {
-  data: Explorer;
-  sample: Sample;
+  sources: Source[];
   view: View;
   go: Go;
 }
 
-/** What is drawn of a sentence. */
-interface Drawn {
-  view: View;
-  sentence: SampledSentence;
-  asked: Task[];
-  guesses: string;
-  title: string;
-}
+/** The sample of a model that has read nothing yet. */
+const EMPTY: Sample = { kinds: [], note: "", sentences: [] };
 
 /** The view with another relation and direction, and with the measure of the same group that is about them. */
 function asked(view: View, relation: string | null, direction: string | null, data: Explorer): View {
@@ -46,7 +40,7 @@ function asked(view: View, relation: string | null, direction: string | null, da
   const same = data.measures.filter((item) => item.relation === relation && item.direction === direction);
   const measure = same.find((item) => item.group === current?.group && item.kind === current.kind) ?? same[0];
   const follows = current?.relation !== null && measure;
-  return { ...view, relation, direction, measure: follows ? measure.id : view.measure, sentence: null, word: null };
+  return { ...withSlot(view, 0, { sentence: null }), relation, direction, measure: follows ? measure.id : view.measure, word: null };
 }
 
 /** The file and the line of a sentence. */
@@ -77,24 +71,26 @@ function ensembleRate(list: Example[]): string {
   return judged ? `ensemble: ${rate(right, judged)}${unsure}` : "";
 }
 
-export function Sentences({ data, sample, view, go }: Props) {
+export function Sentences({ sources, view, go }: Props) {
   const id = useName();
-  const maps = useMemo(() => new Maps(), [data]);
+  const [slot, second] = view.slots;
+  const source = sourceOf(slot, sources);
+  const { data } = source;
+  const sample = data.sample ?? EMPTY;
+  const maps = mapsOf(data);
   const relations = useMemo(() => relationsOf(sample.sentences), [sample]);
-  const [head = 0] = view.heads;
-  const [kind = ""] = view.kinds;
+  const { head } = view;
+  const { kind } = slot;
   const relation = view.relation;
   const directions = useMemo(() => directionsOf(sample.sentences, relation), [sample, relation]);
   const direction = view.direction !== null && directions.includes(view.direction) ? view.direction : (directions[0] ?? null);
-  const current: View = { ...view, direction };
   const question = { head, kind, relation, direction };
-  // What a head is compared with: the second head, or else the second kind of map.
-  const [, otherHead] = view.heads;
-  const otherKind = otherHead === undefined ? view.kinds[1] : kind;
-  const other = otherKind === undefined ? null : { ...question, head: otherHead ?? head, kind: otherKind };
+  // What a head is compared with: the head and the kind of map of B, if it is about the same run.
+  const beside = second && sourceOf(second, sources) === source ? { ...question, head: second.head ?? head, kind: second.kind } : null;
+  const other = beside && (beside.head !== head || beside.kind !== kind) ? beside : null;
   const list = usePromise(
     async () => (canInflate ? sorted(await examples(data, maps, question), view.sort, data, maps, question, other) : []),
-    [data, maps, head, kind, relation, direction, view.sort, ...(view.sort === "disagreement" ? [otherHead, otherKind] : [])],
+    [data, maps, head, kind, relation, direction, view.sort, view.sort === "disagreement" && other ? `${other.head} ${other.kind}` : ""],
   );
   const ensemble = relation === null ? undefined : ensembleOf(data, relation, kind);
   const averaged = usePromise(
@@ -104,24 +100,24 @@ export function Sentences({ data, sample, view, go }: Props) {
   const searched = search(view.search);
   const shown = list ? filtered(list, view.show, searched ?? (() => true)) : [];
   const chosen: SampledSentence | null =
-    sample.sentences.find((sentence) => sentence.id === view.sentence) ?? first(shown)?.sentence ?? null;
+    sample.sentences.find((sentence) => sentence.id === slot.sentence) ?? first(shown)?.sentence ?? null;
+  const filled = useFilled(view, sources, chosen);
+  // Without a sample, the directions are those in which what was typed has guesses, if it was typed with its tree.
+  const typedIn = sample.sentences.length ? [] : directionsOf(filled.flatMap((each) => each?.sentence ?? []), relation);
+  const read = typedIn.find((each) => each === view.direction) ?? typedIn[0] ?? direction;
   const wrong = view.show.startsWith("wrong");
   const picks = useMemo(() => picksIn(list ?? []), [list]);
   const { right, judged } = sums(list ?? []);
-  const judgedHere = useMemo(() => (chosen ? tasks(chosen, relation) : []), [chosen, relation]);
-  const title = [chosen?.id, data.model, relation, direction && arrow(direction)].filter(Boolean).join(" · ");
   // While the sample of a head is read, no sentence is chosen yet, and what was drawn before stays.
-  const held = useRef<Drawn | null>(null);
-  const reading = list === null && chosen === null;
-  if (!reading) held.current = chosen && { view: current, sentence: chosen, asked: judgedHere, guesses: direction ?? "", title };
-  const drawn = held.current;
-  const goOn = reading ? ignored : go;
-  const position = shown.findIndex((example) => example.sentence === chosen);
+  const reading = list === null && chosen === null && !slot.text && sample.sentences.length > 0;
+  const typed = slot.text !== "" && source.model !== null;
+  const position = typed ? -1 : shown.findIndex((example) => example.sentence === chosen);
   const choose = (sentence: SampledSentence | undefined, replace = false): void => {
-    if (sentence) go({ ...view, sentence: sentence.id, word: null }, replace);
+    if (sentence) go(withSlot(view, 0, { sentence: sentence.id, text: "" }), replace);
   };
+  const pair = filled[0].sentence !== null && filled[0].sentence.columns !== null;
   const known = relation === null || relations.some(([name]) => name === relation) || /^all\b/.test(relation);
-  const noun = inputName(sample);
+  const noun = sample.sentences.length ? inputName(sample) : "sentence";
   const pairs = noun !== "sentence";
   const totals = [...new Set(data.measures.map((measure) => measure.relation))].filter((name) => name?.startsWith("all"));
   if (!canInflate) {
@@ -134,7 +130,7 @@ export function Sentences({ data, sample, view, go }: Props) {
         {averaged && <small>{ensembleRate(averaged)}</small>}
       </h3>
       <div class="controls">
-        {!pairs && <div class="field">
+        {!pairs && sample.sentences.length > 0 && <div class="field">
           <label for={`${id}-relation`}>Relation</label>
           <select id={`${id}-relation`} value={relation ?? ""} onChange={(event) => go(asked(view, event.currentTarget.value || null, direction, data))}>
             <option value="">any</option>
@@ -152,51 +148,56 @@ export function Sentences({ data, sample, view, go }: Props) {
             label="Direction"
             options={directions.map((value) => ({ value, text: arrow(value) }))}
             value={direction ?? ""}
-            onChange={(value) => go({ ...asked(view, relation, value, data), sentence: view.sentence })}
+            onChange={(value) => go(withSlot(asked(view, relation, value, data), 0, { sentence: slot.sentence }))}
           />
         )}
-        {sample.kinds.length > 1 && <SomeOf label="Map" options={sample.kinds} values={view.kinds} onChange={(kinds) => go({ ...view, kinds })} />}
-        <Drawings view={view} go={go} pair={chosen !== null && chosen.columns !== null} all />
+        <Drawings view={view} go={go} pair={pair} all difference={second ? "A − B" : null} />
         {ensemble && (
           <label class="check" title="Draw the average of the maps of these heads, each as it is read">
             <input type="checkbox" checked={view.ensemble} onChange={(event) => go({ ...view, ensemble: event.currentTarget.checked })} />
             ensemble {ensembleName(ensemble)}
           </label>
         )}
-        <Heads data={data} heads={view.heads} onChange={(heads) => go({ ...view, heads })} />
       </div>
-        <div class="drawn" aria-busy={reading}>
-          {drawn && (
+      <div class="drawn" aria-busy={reading}>
+        <div class="pager">
+          {sample.sentences.length > 0 && (
             <>
-              <div class="pager">
-                <button type="button" disabled={position <= 0} onClick={() => choose(shown[position - 1]?.sentence)} aria-label={`Previous ${noun}`}>
-                  ←
-                </button>
-                <button
-                  type="button"
-                  disabled={position < 0 || position + 1 >= shown.length}
-                  onClick={() => choose(shown[position + 1]?.sentence)}
-                  aria-label={`Next ${noun}`}
-                >
-                  →
-                </button>
-                <CopyLink />
-                <small>
-                  <bdi>{drawn.sentence.id}</bdi>
-                  {place(drawn.sentence) !== drawn.sentence.id && (
-                    <>
-                      {" "}
-                      · <bdi>{place(drawn.sentence)}</bdi>
-                    </>
-                  )}{" "}
-                  · {size(drawn.sentence)}
-                </small>
-              </div>
-              {drawn.view.drawing === "all" ? <AllHeads data={data} view={drawn.view} go={goOn} maps={maps} sentence={drawn.sentence} /> : <Figure data={data} go={goOn} maps={maps} {...drawn} />}
-              <Predictions data={data} view={drawn.view} go={goOn} sentence={drawn.sentence} />
+              <button type="button" disabled={position <= 0} onClick={() => choose(shown[position - 1]?.sentence)} aria-label={`Previous ${noun}`}>
+                ←
+              </button>
+              <button
+                type="button"
+                disabled={position < 0 || position + 1 >= shown.length}
+                onClick={() => choose(shown[position + 1]?.sentence)}
+                aria-label={`Next ${noun}`}
+              >
+                →
+              </button>
             </>
           )}
+          <CopyLink />
+          {chosen && !typed && (
+            <small>
+              <bdi>{chosen.id}</bdi>
+              {place(chosen) !== chosen.id && (
+                <>
+                  {" "}
+                  · <bdi>{place(chosen)}</bdi>
+                </>
+              )}{" "}
+              · {size(chosen)}
+            </small>
+          )}
         </div>
+        <Bench {...{ view, go, sources, filled, chosen, direction: read, reading }} />
+        {!sources.some(({ live }) => live) && (
+          <p class="note live-hint">
+            To type sentences of your own here, serve this page with its model: <code>attentionology serve RUN</code>.
+          </p>
+        )}
+      </div>
+      {sample.sentences.length > 0 && (
         <div class="listing">
           <div class="controls">
           <OneOf
@@ -207,7 +208,7 @@ export function Sentences({ data, sample, view, go }: Props) {
               { value: "wrong", text: "wrong" },
             ]}
             value={wrong ? "wrong" : view.show}
-            onChange={(show) => go({ ...view, show, sentence: null, word: null })}
+            onChange={(show) => go({ ...withSlot(view, 0, { sentence: null }), show })}
           />
           {wrong && picks.length > 0 && (
             <div class="field">
@@ -215,7 +216,7 @@ export function Sentences({ data, sample, view, go }: Props) {
               <select
                 id={`${id}-picked`}
                 value={view.show}
-                onChange={(event) => go({ ...view, show: event.currentTarget.value as Shown, sentence: null, word: null })}
+                onChange={(event) => go({ ...withSlot(view, 0, { sentence: null }), show: event.currentTarget.value as Shown })}
               >
                 <option value="wrong">any wrong word</option>
                 {picks.map(([pick, n]) => (
@@ -235,7 +236,7 @@ export function Sentences({ data, sample, view, go }: Props) {
               size={14}
               placeholder="word, /regex/, relation:obj, tag:VERB"
               aria-invalid={searched === null}
-              onInput={(event) => go({ ...view, search: event.currentTarget.value, sentence: null, word: null }, true)}
+              onInput={(event) => go({ ...withSlot(view, 0, { sentence: null }), search: event.currentTarget.value }, true)}
             />
           </div>
           <div class="field">
@@ -254,6 +255,7 @@ export function Sentences({ data, sample, view, go }: Props) {
           </p>
           {shown.length > 0 && <ExampleList examples={shown} show={view.show} chosen={chosen} onChoose={choose} />}
         </div>
+      )}
       <p class="note">{sample.note}</p>
     </section>
   );

@@ -2,6 +2,7 @@
 
 import type { Card, Explorer, Fact, Measure } from "./data";
 import type { View } from "./address";
+import { kindsIn } from "./address";
 import { bare, interval, percent, withUnit } from "./format";
 import { rank } from "./rank";
 
@@ -39,7 +40,7 @@ export function strengths(data: Explorer, card: Card, head: number, view: View):
       result.push({ label: fact.label, measure: null, text: fact.text, words: "" });
       continue;
     }
-    const chosen = measure.kind === null || !data.sample?.kinds.includes(measure.kind) || view.kinds.includes(measure.kind);
+    const chosen = measure.kind === null || !data.sample?.kinds.includes(measure.kind) || kindsIn(view).includes(measure.kind);
     if (!chosen) continue;
     const group = alternatives(data, measure);
     if (group.length === 1) {

@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import type { ComponentChildren, VNode } from "preact";
 import type { Explorer, Measure, SampledSentence } from "../src/data";
 import type { HeadMap } from "../src/inflate";
+import type { Source } from "../src/sources";
+import { onlySource } from "../src/sources";
 import type { Decision } from "../src/tasks";
 
 export function measure(id: string, values: (number | null)[], more: Partial<Measure> = {}): Measure {
@@ -19,6 +21,11 @@ export function sentence(id: string, rows: string[], relations: (string | null)[
     ...{ id, document: null, file: "", line: null, rows, columns: null, special, special_columns: null },
     ...{ heads: rows.map(() => null), relations, tags: rows.map(() => "NOUN"), mentions: [], links: [], maps: {}, guesses: {} },
   };
+}
+
+/** The source of a page about one run, or of one of several. */
+export function source(data: Explorer, more: Partial<Source> = {}): Source {
+  return { ...onlySource(data), ...more };
 }
 
 export const DATA: Explorer = {

@@ -2,10 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { address, bestHead, firstView, parameters, restore, withHead } from "../src/address";
+import { address, bestHead, firstView, parameters, restore, withHead, withSlot } from "../src/address";
+import type { View } from "../src/address";
 import { coloring } from "../src/color";
 import type { Explorer, Measure, SampledSentence } from "../src/data";
-import { apart } from "../src/drawing/labels";
+import { levelsOf, spread, widestPart } from "../src/drawing/levels";
+import { pooled } from "../src/drawing/thumbnail";
 import { averaged, mostAttended } from "../src/ensembles";
 import { NO_GUESS, shadeAt, UNSURE } from "../src/inflate";
 import type { Example } from "../src/judging";
@@ -24,8 +26,9 @@ test("an address restores the view that it was made of", () => {
   assert.equal(bestHead(DATA, "errors"), 1);
   const view = {
     ...base,
-    ...{ heads: [3, 0], kinds: ["norm"], relation: "obl: <x>&#", show: "wrong:sibling" as const, search: "a=b&c #", sentence: "s1" },
-    ...{ word: { side: "column" as const, index: 2 }, drawing: "difference" as const, special: true, ensemble: true },
+    ...{ head: 3, relation: "obl: <x>&#", show: "wrong:sibling" as const, search: "a=b&c #" },
+    ...{ word: { side: "column" as const, index: 2 }, drawing: "arcs" as const, special: true, ensemble: true },
+    slots: [{ ...base.slots[0], kind: "norm", sentence: "s1" }, null] satisfies View["slots"],
     ...{ scale: "words" as const, sort: "disagreement" as const },
   };
   const values = parameters(address(view, DATA, base));
@@ -44,7 +47,7 @@ test("what an address names and the report lacks is said", () => {
 
 test("another head of a single relation is asked the same", () => {
   const view = { ...firstView(DATA), word: { side: "row" as const, index: 1 } };
-  assert.deepEqual(withHead(view, 2, DATA), { ...view, heads: [2], word: null });
+  assert.deepEqual(withHead(view, 2, DATA), { ...view, head: 2, word: null });
 });
 
 test("sentences are found by words, patterns, relations and parts of speech", () => {
@@ -54,6 +57,27 @@ test("sentences are found by words, patterns, relations and parts of speech", ()
   for (const text of ["", "cat", "CATS SLEEP", "/^cats\\b/", "relation:nsubj", "tag:NOUN"]) assert.equal(found(text), true, text);
   for (const text of ["dog", "[CLS]", "/^sleep/", "relation:obj", "tag:VERB"]) assert.equal(found(text), false, text);
   assert.equal(search("/(/"), null);
+});
+
+test("a small image of a long sentence shows the largest value of each pixel", () => {
+  const n = 512;
+  const all = Array.from({ length: n }, (_, i) => i);
+  const previous = map(all.map((row) => all.map((column) => (column === row - 1 ? 1 : column === 0 ? 0.2 : 0))));
+  const values = (image: Uint8ClampedArray, width: number, height: number): number[][] =>
+    Array.from({ length: height }, (_, y) => [...image.subarray(y * width, (y + 1) * width)]);
+  for (const [width, height] of [[59, 47], [700, 600]] as const) {
+    const image = values(pooled(previous, all, all, width, height), width, height);
+    // Each value lies in a pixel that is at least as dark, wherever its cell is drawn.
+    for (const row of all.slice(1)) {
+      const [y, x] = [Math.floor(((row + 0.5) * height) / n), Math.floor((((row - 1) + 0.5) * width) / n)];
+      assert.equal(image[y]?.[x], 255, `${row} of ${width} × ${height}`);
+      assert.ok((image[y]?.[0] ?? 0) >= 51);
+    }
+    // What is empty stays so: the right half of the first row has nothing.
+    assert.deepEqual(image[0]?.slice(Math.ceil(width / 2)), new Array(width - Math.ceil(width / 2)).fill(0));
+  }
+  const small = map([[0.2, 0.4], [0.6, 1]]);
+  assert.deepEqual(values(pooled(small, [0, 1], [1], 2, 4), 2, 4), [[102, 102], [102, 102], [255, 255], [255, 255]]);
 });
 
 test("values are shared among words, and drawn on one scale", () => {
@@ -100,10 +124,31 @@ test("a layer has the mean and the best of the heads that have a value", () => {
   close(Object.values(ofLayer(errors, 2, 1) ?? {}), [0.9, 0.9]);
 });
 
-test("labels that lie on each other move down", () => {
-  const box = { width: 20, height: 10 };
-  const moved = apart([{ x: 0, y: 0, ...box }, { x: 5, y: 2, ...box }, { x: 50, y: 1, ...box }, { x: 8, y: 11, ...box }]);
-  assert.deepEqual(moved.map(({ y }) => y), [0, 10, 1, 20]);
+test("arcs lie above those that they cover, and labels between the ends of their arcs", () => {
+  // “the keys to the cabinet are …”: an arc over one gap is lowest, and one that crosses it is above it.
+  assert.deepEqual(levelsOf([{ from: 5, to: 1 }, { from: 4, to: 2 }, { from: 4, to: 3 }, { from: 0, to: 1 }]), [3, 2, 1, 1]);
+  assert.deepEqual(levelsOf([{ from: 0, to: 3 }, { from: 2, to: 5 }, { from: 3, to: 0 }]), [1, 3, 2]);
+  const widths = [20, 30, 10, 40, 25, 30];
+  let seed = 1;
+  const random = (n: number): number => {
+    seed = (seed * 48271) % 2147483647;
+    return seed % n;
+  };
+  for (let round = 0; round < 200; round++) {
+    const spans = Array.from({ length: 7 }, () => ({ from: random(6), to: random(6), label: random(90) })).filter(({ from, to }) => from !== to);
+    const levels = levelsOf(spans);
+    const middles = spread(widths, spans, 10);
+    widths.forEach((width, i) => i && assert.ok((middles[i] ?? 0) - (middles[i - 1] ?? 0) >= (width + (widths[i - 1] ?? 0)) / 2 + 10 - 1e-9));
+    spans.forEach((one, i) => {
+      assert.ok(Math.abs((middles[one.from] ?? 0) - (middles[one.to] ?? 0)) >= one.label);
+      spans.slice(0, i).forEach((other, j) => {
+        const apart = Math.max(Math.min(one.from, one.to), Math.min(other.from, other.to)) >= Math.min(Math.max(one.from, one.to), Math.max(other.from, other.to));
+        assert.ok(apart || levels[i] !== levels[j]); // two arcs over the same gap are not on each other
+      });
+    });
+  }
+  assert.deepEqual(widestPart(0, 100, [30, 40, 150, 0]), { middle: 70, width: 60 });
+  assert.deepEqual(widestPart(0, 100, []), { middle: 50, width: 100 });
 });
 
 function example(id: string, n: number, guesses: number[], right = 0): Example {
@@ -142,7 +187,7 @@ test("the card of a head has the value, the interval, the number and the baselin
   const ofNorms = measure("norm to [CLS]", [0.9, 0.9, 0.9, 0.9], { kind: "norm" });
   const data: Explorer = { ...DATA, measures: [other, norm, ...shares, ofNorms], cards: [card] };
   const view = firstView(data);
-  const lines = (kinds: string[], head: number): string[] => strengths(data, card, head, { ...view, kinds }).map(({ label, text }) => `${label}: ${text}`);
+  const lines = (kinds: string[], head: number): string[] => strengths(data, card, head, withSlot(view, 0, { kind: kinds[0] ?? "" })).map(({ label, text }) => `${label}: ${text}`);
   assert.deepEqual(lines(["weight"], 3), ["obj: 20.0 % [0.0, 100.0]", "to [CLS]: 50.0 %", "to next: 30.0 %", "to itself: 10.0 %"]);
   const many = Array.from({ length: 6 }, (_, i) => measure(`${i}`, [0.01 * i, 0, 0, 0]));
   const first = { ...card, facts: [{ label: "", text: "", measure: "0" }] };
@@ -151,7 +196,7 @@ test("the card of a head has the value, the interval, the number and the baselin
   assert.deepEqual(lines(["norm"], 1), ["obj of norms: 60.0 %"]);
   const cosine = measure("cosine", [0.1, 0.2, 0.3, 0.4], { kind: "cosine", group: "Mixing" });
   const fact = { label: "cosine", text: "", measure: "cosine" };
-  const [line] = strengths({ ...data, measures: [cosine] }, { ...card, facts: [fact] }, 1, { ...view, kinds: ["weight"] });
+  const [line] = strengths({ ...data, measures: [cosine] }, { ...card, facts: [fact] }, 1, withSlot(view, 0, { kind: "weight" }));
   assert.equal(line?.text, "20.0 %"); // a kind without maps cannot be chosen, so it is always shown
   assert.equal(beside(other, 1), "n = 1,234 · baseline 45.0 · rank 1 of 4");
   assert.deepEqual(barOf(other, 1), { length: "70.0%", mark: "45.0%" });

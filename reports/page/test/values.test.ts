@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deflateRawSync } from "node:zlib";
-import { address, bestHead, firstView, parameters, restore, withHead, withMeasure } from "../src/address";
+import { address, bestHead, firstView, headsOf, kindsIn, parameters, restore, withHead, withMeasure, withSlot } from "../src/address";
 import { coloring, inkOn, lightDark, luminance } from "../src/color";
 import type { SampledSentence } from "../src/data";
 import { columnsOf, headIndex, headName, inputName, rowsOf, runningText, storedHead } from "../src/data";
@@ -181,20 +181,20 @@ test("a view is that of the best head, and another measure brings its relation a
   const data = { ...DATA, measures: [obj, norms, total, entropy], cards };
   assert.deepEqual(["obj", "norms", "none"].map((id) => bestHead(data, id)), [1, 2, 0]);
   const view = firstView(data);
-  assert.deepEqual([view.measure, view.heads, view.kinds, view.relation, view.direction], ["obj", [1], ["weight"], "obj", "dep->head"]);
-  assert.deepEqual(firstView({ ...data, measures: [norms] }).kinds, ["norm"]);
-  assert.deepEqual(firstView({ ...data, measures: [entropy] }).kinds, ["weight"]);
+  assert.deepEqual([view.measure, view.head, kindsIn(view), view.relation, view.direction], ["obj", 1, ["weight"], "obj", "dep->head"]);
+  assert.deepEqual(kindsIn(firstView({ ...data, measures: [norms] })), ["norm"]);
+  assert.deepEqual(kindsIn(firstView({ ...data, measures: [entropy] })), ["weight"]);
   const moved = withMeasure(view, "norms", data);
-  assert.deepEqual([moved.measure, moved.kinds, moved.relation, moved.direction, moved.heads], ["norms", ["norm"], "det", "head->dep", [1]]);
-  assert.deepEqual(withMeasure({ ...view, kinds: ["weight", "norm"] }, "norms", data).kinds, ["weight", "norm"]);
+  assert.deepEqual([moved.measure, kindsIn(moved), moved.relation, moved.direction, moved.head], ["norms", ["norm"], "det", "head->dep", 1]);
+  assert.deepEqual(kindsIn(withMeasure(withSlot(view, 1, { kind: "norm" }), "norms", data)), ["weight", "norm"]);
   assert.deepEqual(withMeasure(moved, "entropy", data), { ...moved, measure: "entropy" });
   assert.equal(withMeasure(view, "none", data), view);
-  const { relation, direction, heads, word } = withHead({ ...view, measure: "all", word: { side: "row", index: 1 } }, 3, data);
-  assert.deepEqual([relation, direction, heads, word], ["det", "head->dep", [3], null]);
+  const { relation, direction, head, word } = withHead({ ...view, measure: "all", word: { side: "row", index: 1 } }, 3, data);
+  assert.deepEqual([relation, direction, head, word], ["det", "head->dep", 3, null]);
   assert.deepEqual(withHead({ ...view, measure: "entropy" }, 3, { ...data, cards: [] }).relation, "obj");
   const restored = (hash: string): unknown[] => {
     const found = restore(parameters(hash) ?? new Map(), view, data);
-    return [found.view.heads, found.view.measure, found.view.relation, found.view.kinds, found.view.word, found.view.special, found.missing];
+    return [headsOf(found.view), found.view.measure, found.view.relation, kindsIn(found.view), found.view.word, found.view.special, found.missing];
   };
   assert.deepEqual(restored("#measure=norms"), [[2], "norms", "det", ["norm"], null, false, []]);
   assert.deepEqual(restored("#measure=entropy").slice(1, 4), ["entropy", null, ["weight"]]);
@@ -202,8 +202,8 @@ test("a view is that of the best head, and another measure brings its relation a
   assert.deepEqual(restored("#head=2-1,2-1&word=from-0&special=x&kind=cube"), [[2], "obj", "obj", ["weight"], null, false, ["kind “cube”", "word “from-0”", "special “x”"]]);
   assert.deepEqual(restored("#head=2-1,9-9")[0], [1]);
   assert.equal(parameters("#head"), null);
-  const changed = { ...view, heads: [2, 3], word: { side: "row" as const, index: 0 }, show: "wrong" as const, special: true, ensemble: true };
-  assert.equal(address(changed, data, view), "#head=2-1,2-2&measure=obj&kind=weight&relation=obj&direction=dep->head&show=wrong&word=from-1&special=on&ensemble=on");
+  const changed = { ...withSlot(view, 1, { head: 3 }), head: 2, word: { side: "row" as const, index: 0 }, show: "wrong" as const, special: true, ensemble: true };
+  assert.equal(address(changed, data, view), "#head=2-1&measure=obj&kind=weight&b=on&b-head=2-2&b-kind=weight&relation=obj&direction=dep->head&show=wrong&word=from-1&special=on&ensemble=on");
   assert.equal(address(view, data, changed).slice(-25), "&special=off&ensemble=off");
   const better = { ...norms, id: "obj of norms", relation: "obj", values: [0.9, 0.5, 0.3, 0.1] };
   const named = { ...data, measures: [obj, better, { ...obj, id: "gain", center: 0, values: [1, 1, 1, 1] }] };

@@ -43,10 +43,10 @@ def small() -> Data:
     return made_up(sentences(30))
 
 
-def written(folder: Path, data: Data) -> Path:
+def written(folder: Path, *runs: Data, live: Data | None = None) -> Path:
     template = folder / "section.html.j2"
     template.write_text("<h2>A section</h2><p>Text.</p>", encoding="utf-8")
-    write_report(folder, run=RUN, sections=[Section("A report", template)], explorer=as_text(data))
+    write_report(folder, run=RUN, sections=[Section("A report", template)], explorer=as_text(*runs, live=live))
     return folder / "report.html"
 
 

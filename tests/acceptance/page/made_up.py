@@ -211,9 +211,9 @@ def sentences(count: int) -> list[Sentence]:
     return [*list(load_treebank(SAMPLE_TREEBANK))[: count - 1], hostile_sentence()]
 
 
-def as_text(data: dict[str, Any]) -> str:
-    """A page about one run, as JSON from which no text can break out."""
-    text = json.dumps({"runs": [data], "live": None}, ensure_ascii=False, allow_nan=False)
+def as_text(*runs: dict[str, Any], live: dict[str, Any] | None = None) -> str:
+    """A page about one or several runs, as JSON from which no text can break out."""
+    text = json.dumps({"runs": runs, "live": live}, ensure_ascii=False, allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

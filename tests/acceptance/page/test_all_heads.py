@@ -12,9 +12,17 @@ from tests.acceptance.page.conftest import written
 from tests.acceptance.page.test_matrix import saved
 from tests.acceptance.page.test_scales import drawn_values
 from tests.acceptance.page.test_sentences import DET, listed, sentence_of, shape_of, unpacked
-from tests.acceptance.page.waiting import assert_attribute, assert_count, assert_texts, follow
+from tests.acceptance.page.waiting import assert_count, assert_texts, follow, wait_until
 
 PIXELS = "canvas => [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data]"
+
+
+def cells_of(canvas, rows, columns):
+    """The opacities of a thumbnail in the middles of its cells, which are larger than a pixel."""
+    opacities = np.array(canvas.evaluate(PIXELS))[3::4]
+    size = int(len(opacities) ** 0.5)
+    middles = [((np.arange(n) + 0.5) * size / n).astype(int) for n in (rows, columns)]
+    return opacities.reshape(size, size)[np.ix_(*middles)]
 
 
 @pytest.mark.parametrize("kind", ["weight", "norm"])
@@ -29,13 +37,13 @@ def test_every_head_is_drawn_and_a_click_opens_it(open_page, small_page, small, 
     for layer, head in ((1, 2), (2, 1), (6, 12)):
         thumbnail = thumbnails.nth((layer - 1) * 12 + head - 1)
         assert thumbnail.get_attribute("aria-label") == f"Open head {layer}-{head}"
-        drawn = np.array(thumbnail.locator("canvas").evaluate(PIXELS)).reshape(n, n, 4)[..., 3]
+        drawn = cells_of(thumbnail.locator("canvas"), n, n)
         expected = np.rint(255 * drawn_values(small, sentence, kind, layer, head)[inner, inner] / full)
         np.testing.assert_allclose(drawn, expected, atol=1)
     assert_texts(page.locator(".thumbnail.current span"), ["1-2"])
     page.get_by_role("checkbox", name="special tokens").check()
-    for side in ("width", "height"):
-        assert_attribute(thumbnails.first.locator("canvas"), side, str(n + 2))
+    expected = np.rint(255 * drawn_values(small, sentence, kind, 1, 1) / full)
+    wait_until(lambda: np.allclose(cells_of(thumbnails.first.locator("canvas"), n + 2, n + 2), expected, atol=1))
     page.get_by_role("radio", name="share among words").check(force=True)
     assert_texts(page.locator(".key .domain"), ["0  100 %"])
     thumbnails.nth(13).click()
@@ -81,12 +89,14 @@ def test_the_difference_is_that_of_the_values(open_page, small_page, small, chos
     for ramp, angle in ((".ramp.less", "270deg"), (".ramp:not(.less)", "90deg")):  # faint where both meet at 0
         image = page.locator(f".key {ramp}").evaluate("each => getComputedStyle(each).backgroundImage")
         assert image.startswith(f"linear-gradient({angle}, rgba(0, 0, 0, 0)")
-    names = [f"{layer}-{head} · {kind}" for kind, layer, head in maps]
+    names = [f"{slot}: {layer}-{head} · {kind}" for slot, (kind, layer, head) in zip("AB", maps, strict=True)]
     assert page.locator(".drawing .title").text_content() == " − ".join(names)
     most = 100 * np.abs(first - second).max()
     full = f"{most:.{int(most < 9.95)}f} %"
     kind = "shares among words" if shared else "weight"
-    assert " ".join(page.locator(".key .domain").text_content().split()) == f"{kind}: −{full} {full}"
+    assert (
+        " ".join(page.locator(".key .domain").text_content().split()) == f"{kind}: more in B −{full} +{full} more in A"
+    )
     row, column = np.unravel_index((first - second).argmin(), first.shape)
     box = page.locator(".grid").bounding_box()
     x, y = ((at + 0.5) / len(first) for at in (column, row))
@@ -161,7 +171,7 @@ def test_orders_are_named_and_two_maps_compared(open_page, tmp_path, small):
     values = [option.evaluate("each => each.value") for option in options.all()]
     assert values == ["documents", "length", "weight", "disagreement"]
     assert [option.is_disabled() for option in options.all()] == [False, False, False, True]
-    page.get_by_role("checkbox", name="norm").check(force=True)
+    page.get_by_label("Compare with").select_option(label="the map norm")
     page.get_by_label("Sort by").select_option("disagreement")
     page.locator(".drawn[aria-busy='false']").wait_for()
     differing = []

@@ -16,7 +16,7 @@ from attentionology.analyses.alignment.options import AlignmentOptions, BitextOp
 from attentionology.corpora_loaders.alignment import Bitext, PairLinks
 from attentionology.engine.align import align
 from attentionology.reports.explorer.data import SampledSentence
-from tests.acceptance.page.test_all_heads import PIXELS
+from tests.acceptance.page.test_all_heads import cells_of
 from tests.acceptance.page.test_matrix import saved
 from tests.acceptance.page.waiting import assert_count, assert_texts, follow
 from tests.maps import inflated
@@ -96,16 +96,19 @@ def test_target_and_source_words_are_drawn_with_the_gold_links(open_page, page_p
 
 
 def test_weights_norms_and_all_heads_are_drawn_side_by_side(open_page, page_path, pairs):
-    page = open_page(page_path, f"{ADDRESS}&view=matrix".replace("AWO-norm", "AWO-norm,AWO-weight,AWO-norm-all"))
-    page.locator(".drawing .title >> nth=2").wait_for()
-    titles = ["2-4 · AWO-norm", "2-4 · AWO-weight", "layer 2 · AWO-norm-all"]
-    assert page.locator(".drawing .title").all_text_contents() == titles
-    assert_count(page.locator(".links .gold"), 3 * len(pairs[PAIR].links))
+    page = open_page(page_path, f"{ADDRESS}&view=matrix&b-kind=AWO-norm-all")
+    page.locator(".drawing .title >> nth=1").wait_for()
+    assert page.locator(".drawing .title").all_text_contents() == ["A: 2-4 · AWO-norm", "B: layer 2 · AWO-norm-all"]
+    page.get_by_label("Map B").select_option("AWO-weight")
+    assert_texts(page.locator(".drawing .title"), ["A: 2-4 · AWO-norm", "B: 2-4 · AWO-weight"])
+    assert_count(page.locator(".links .gold"), 2 * len(pairs[PAIR].links))
     page.locator("[data-word='row-0']").first.hover()
-    readout = page.locator(".drawn .readout").text_content()
-    weight = readout.split("2-4 · AWO-weight: ")[1].split("layer 2")[0]
-    assert " %" in weight
-    assert " %" not in readout.split("2-4 · AWO-weight: ")[0]
+    assert_texts(
+        page.locator(".drawn .readout"), [re.compile("^A: 2-4 · AWO-norm: “"), re.compile("^B: 2-4 · AWO-weight: “")]
+    )
+    norm, readout = page.locator(".drawn .readout").all_text_contents()
+    assert " %" in readout
+    assert " %" not in norm
     gold = [link for link in pairs[PAIR].links if link.row == 0]
     names = ", ".join(
         f"“{(pairs[PAIR].columns or ())[link.column]}”" + " (possible)" * (not link.sure) for link in gold
@@ -122,7 +125,7 @@ def test_all_heads_are_drawn_from_target_to_source_words(open_page, page_path, p
     values = values_of_head(pair, "AWO-weight")[:, columns]
     listed = pairs[page.locator(".example small bdi").first.text_content()]
     assert page.locator(".example .original").first.text_content() == " ".join((listed.columns or ())[:-1])
-    drawn = np.array(thumbnail.locator("canvas").evaluate(PIXELS)).reshape(*values.shape, 4)[..., 3]
+    drawn = cells_of(thumbnail.locator("canvas"), *values.shape)
     np.testing.assert_allclose(drawn, values, atol=1)
     follow(page, f"{ADDRESS}&view=all".replace("norm", "norm-all"))
     assert_texts(page.locator(".thumbnail span"), ["1-1", "2-1"])  # all heads of a layer share a map
@@ -231,6 +234,6 @@ def test_saved_numbers_name_the_gold_links(open_page, page_path, pairs):
     gold = {(link.row, link.column): "sure" if link.sure else "possible" for link in pair.links}
     assert {(int(row[0]) - 1, int(row[2]) - 1): row[4] for row in rows if row[4]} == gold
     path, _ = saved(page, ".drawn", "SVG")
-    assert path.read_text("utf-8").count("stroke-dasharray:5px, 4px") == sum(
+    assert path.read_text("utf-8").count('stroke-dasharray="5px, 4px"') == sum(
         value == "possible" for value in gold.values()
     )

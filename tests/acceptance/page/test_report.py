@@ -232,7 +232,7 @@ def test_every_text_is_legible(open_page, report, scheme):
 @pytest.mark.parametrize("view", ["", "#relation=obj&sentence=garden-02&view=arcs&kind=weight,norm", "#view=arcs"])
 def test_a_narrow_screen_shows_what_matters(open_page, report, view):
     page = open_page(report, view, width=480)
-    page.locator(".drawing").wait_for()
+    page.locator(".drawing").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 480
     header = page.locator(".sortable").first.get_by_role("columnheader", name="accuracy %").bounding_box()
     for box in (header, column(page, "accuracy %").first.bounding_box()):

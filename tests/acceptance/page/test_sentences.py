@@ -169,32 +169,6 @@ def test_bars_behind_words_are_as_strong_as_the_weights_of_the_word_at_hand(open
         assert dict(bars) == pytest.approx(expected, abs=1e-5)
 
 
-def test_heads_and_kinds_are_drawn_side_by_side(open_page, small_page):
-    page = open_page(small_page, "#head=1-2&sentence=garden-03")
-    assert_count(page.get_by_role("radio", name="difference"), 0)
-    page.get_by_role("checkbox", name="norm").check(force=True)
-    assert_count(page.get_by_role("radio", name="difference"), 1)
-    for _ in range(2):  # the second time, it is there already
-        page.get_by_role("textbox", name="Heads").fill("2-1")
-        page.get_by_role("button", name="Add").click()
-    assert "#head=1-2,2-1&" in page.url
-    titles = page.locator(".drawing .title")
-    page.locator(".drawing .title >> nth=3").wait_for()
-    assert titles.all_text_contents() == ["1-2 · weight", "1-2 · norm", "2-1 · weight", "2-1 · norm"]
-    boxes = [title.bounding_box() for title in titles.all()]
-    assert boxes[0]["y"] == boxes[1]["y"]
-    assert boxes[0]["x"] + 100 < boxes[1]["x"]
-    page.get_by_role("textbox", name="Heads").fill("9-9")
-    assert page.get_by_text("The model has 6 layers of 12 heads.").is_visible()
-    page.get_by_role("button", name="Remove head 1-2").click()
-    page.get_by_role("checkbox", name="weight").uncheck(force=True)
-    page.locator(".drawing .title >> nth=1").wait_for(state="detached")
-    assert titles.all_text_contents() == ["2-1 · norm"]
-    page.get_by_role("checkbox", name="norm").click(force=True)
-    assert page.get_by_role("checkbox", name="norm").is_checked()  # one kind stays
-    assert "kind=norm" in page.url
-
-
 @pytest.mark.parametrize("name", ["garden-14", "garden-02"])
 def test_arcs_show_each_guess_beside_the_annotation(open_page, small_page, small, name):
     page = open_page(small_page, f"#head=1-1&relation=obj&direction=dep->head&sentence={name}&view=arcs")

@@ -102,9 +102,10 @@ def test_arrows_lead_from_head_to_dependent(page_of):
 
     def ends(selector: str) -> list[tuple[int, int]]:
         """The words where arrows start and end."""
-        paths = [each.get_attribute("d") for each in page.locator(selector).all()]
-        points = [re.findall(r"-?[\d.]+", path) for path in paths]
-        words = [[int(np.abs(np.subtract(along, float(x))).argmin()) for x in (p[0], p[-2])] for p in points]
+        points = page.locator(selector).evaluate_all(
+            "paths => paths.map(p => [0, p.getTotalLength()].map(at => p.getPointAtLength(at).x))"
+        )
+        words = [[int(np.abs(np.subtract(along, x)).argmin()) for x in of_path] for of_path in points]
         return sorted((start, tip) for start, tip in words)
 
     tree = [(GOLD[row] if row != 3 else 3, row) for row in (1, 2, 3, 4)]
@@ -133,7 +134,7 @@ def test_a_saved_drawing_is_as_faint_as_that_of_the_page(page_of):
     assert_count(page.locator(".base.faded"), 1)
     assert page.locator(".drawing .axis").all_text_contents() == ["from", "to"]
     path, _ = saved(page, ".drawn", "SVG")
-    assert len(re.findall(r"<g[^>]* opacity: ?0\.1|<g[^>]*;opacity: ?0\.1", path.read_text("utf-8"))) == 1
+    assert len(re.findall(r'<g[^>]* opacity="0\.1', path.read_text("utf-8"))) == 1
 
 
 @pytest.mark.parametrize("drawing", ["arcs", "matrix"])

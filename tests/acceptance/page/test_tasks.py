@@ -96,7 +96,8 @@ def test_all_heads_and_both_maps_on_a_sentence(reader: Reader) -> None:
     reader.choose("all heads")
     assert_count(reader.page.locator(".thumbnail"), 72)
     reader.choose("lines")
-    reader.choose("norm")
+    reader.page.get_by_label("Compare with").select_option(label="the map norm")  # one click more
+    reader.clicks += 1
     assert_count(reader.page.locator(".drawing .title"), 2)
     titles = reader.page.locator(".drawing .title").all_text_contents()
     assert [title.split(" · ")[1] for title in titles] == ["weight", "norm"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -31,3 +32,11 @@ def assert_attribute(locator: Any, name: str, value: str) -> None:
     from playwright.sync_api import expect
 
     expect(locator).to_have_attribute(name, value)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds that no locator can say, and fail if it does not within five seconds."""
+    end = time.monotonic() + 5
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -15,6 +15,7 @@ import torch
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import ExtractionError
 from attentionology.extractors.tokens.pieces import Pieces, Segment
+from attentionology.storage import durable
 from attentionology.storage.cache_log import CacheLog
 from attentionology.storage.durable import StorageError
 from tests import tiny
@@ -95,7 +96,8 @@ def test_a_whole_store_is_only_read(tmp_path, monkeypatch):
         raise PermissionError(errno.EROFS, "Read-only file system")
 
     maps = tensors(store(tmp_path))
-    for name in ("touch", "write_bytes", "unlink", "replace"):
+    monkeypatch.setattr(durable, "write_pieces", refused)
+    for name in ("touch", "unlink", "replace"):
         monkeypatch.setattr(Path, name, refused)
     again = store(tmp_path)
     assert again.made == 0
@@ -145,16 +147,16 @@ def test_only_what_is_still_to_be_made_needs_space(tmp_path, monkeypatch):
 
 
 def test_a_disk_that_is_full_half_way(tmp_path, monkeypatch):
-    whole = Path.write_bytes
+    whole = durable.write_pieces
 
-    def full(path, content):
+    def full(path, pieces):
         if "safetensors" not in path.name:
-            return whole(path, content)
+            return whole(path, pieces)
         path.write_text("half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "write_bytes", full)
+        patched.setattr(durable, "write_pieces", full)
         message = (
             r"0000-000\.safetensors: cannot be written: No space left on device \(9\.6 kB needed, [\d.,]+ .B free\)"
         )

@@ -1,27 +1,29 @@
 // All heads on one sentence: a small matrix for each, layers as rows and heads as columns. A click opens one.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { View } from "../address";
+import { Buttons } from "../buttons";
+import { captionOf } from "../caption";
 import type { Explorer, SampledSentence } from "../data";
-import { columnsOf, headName, storedHead } from "../data";
-import type { Go } from "../hooks";
-import { moved, usePromise } from "../hooks";
+import { columnsOf, headName, rowsOf, runningText, storedHead } from "../data";
+import { moved, usePromise, useWidth } from "../hooks";
 import type { HeadMap, Maps } from "../inflate";
-import { shadesOf } from "../inflate";
 import { commonScale, sharedAmongWords } from "../scales";
 import { shownValue } from "./panel";
+import { Thumbnail } from "./thumbnail";
 
 interface Props {
   data: Explorer;
   view: View;
-  go: Go;
+  kind: string;
+  head: number;
+  onOpen: (head: number) => void;
   maps: Maps;
   sentence: SampledSentence;
 }
 
 /** The maps of all heads on one scale, without special tokens unless they are shown. */
-async function mapsOf({ data, view, maps, sentence }: Props): Promise<(HeadMap | null)[]> {
-  const [kind = ""] = view.kinds;
+async function mapsOf({ data, view, kind, maps, sentence }: Props): Promise<(HeadMap | null)[]> {
   const special = columnsOf(sentence).special;
   const layered = data.sample?.layer_kinds?.includes(kind) ?? false;
   const found: (HeadMap | null)[] = [];
@@ -34,31 +36,13 @@ async function mapsOf({ data, view, maps, sentence }: Props): Promise<(HeadMap |
   return found.map((map) => map && { ...map, scale });
 }
 
-function Thumbnail({ map, rows, columns }: { map: HeadMap; rows: number[]; columns: number[] }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  useEffect(() => {
-    const context = canvas.current?.getContext("2d");
-    if (!context) return;
-    const shades = shadesOf(map);
-    const image = context.createImageData(columns.length, rows.length);
-    const color = getComputedStyle(context.canvas).color.match(/[\d.]+/g)?.slice(0, 3).map(Number) ?? [0, 0, 0];
-    rows.forEach((row, y) =>
-      columns.forEach((column, x) => image.data.set([...color, shades[row * map.columns + column] ?? 0], 4 * (y * columns.length + x))),
-    );
-    context.putImageData(image, 0, 0);
-  }, [map, rows, columns]);
-  return <canvas ref={canvas} width={columns.length} height={rows.length} aria-hidden="true" />;
-}
-
 export function AllHeads(props: Props) {
-  const { data, view, go, sentence } = props;
-  const [kind = ""] = view.kinds;
+  const { data, view, kind, head: chosen, onOpen, sentence } = props;
   const found = usePromise(() => mapsOf(props), [sentence, kind, view.scale]);
   const columnWords = columnsOf(sentence);
-  const rows = sentence.rows.map((_, i) => i).filter((i) => view.special || !sentence.special[i]);
-  const columns = columnWords.words.map((_, i) => i).filter((i) => view.special || !columnWords.special[i]);
-  const [first = 0] = view.heads;
-  const grid = useRef<HTMLDivElement>(null);
+  const rows = useMemo(() => sentence.rows.map((_, i) => i).filter((i) => view.special || !sentence.special[i]), [sentence, view.special]);
+  const columns = useMemo(() => columnWords.words.map((_, i) => i).filter((i) => view.special || !columnWords.special[i]), [sentence, view.special]);
+  const [grid, room] = useWidth<HTMLDivElement>();
   const scale = found?.find((map) => map !== null)?.scale ?? 1;
   const shares = view.scale === "words" || (data.sample?.share_kinds?.includes(kind) ?? kind === "weight");
   return (
@@ -83,12 +67,12 @@ export function AllHeads(props: Props) {
               <button
                 type="button"
                 key={head}
-                class={head === first ? "thumbnail current" : "thumbnail"}
-                tabIndex={head === first ? 0 : -1}
+                class={head === chosen ? "thumbnail current" : "thumbnail"}
+                tabIndex={head === chosen ? 0 : -1}
                 aria-label={`Open head ${headName(head, data)}`}
-                onClick={() => go({ ...view, heads: [head], drawing: "lines", sentence: sentence.id, word: null })}
+                onClick={() => onOpen(head)}
               >
-                <Thumbnail map={map} rows={rows} columns={columns} />
+                <Thumbnail map={map} rows={rows} columns={columns} room={room} />
                 <span>{headName(head, data)}</span>
               </button>
             ),
@@ -100,6 +84,12 @@ export function AllHeads(props: Props) {
         </span>
         <span class="plain">Rows attend to columns, in the order of the words.</span>
       </p>
+      <Buttons
+        again={() => <AllHeads {...props} onOpen={() => undefined} />}
+        name={`${sentence.id}-all-heads`}
+        title={`All heads on ${sentence.id}`}
+        caption={captionOf(data, [`sentence ${sentence.id}`, `map “${kind}”`, `${data.layers * data.heads} heads`, runningText(rowsOf(sentence))])}
+      />
     </div>
   );
 }

@@ -1,18 +1,19 @@
-// One sentence, drawn for each chosen head and kind of map, side by side.
+// One sentence, drawn for some heads and kinds of maps, side by side.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { View, Word } from "../address";
 import { Buttons } from "../buttons";
+import { captionOf } from "../caption";
 import type { Explorer, SampledSentence } from "../data";
 import { columnsOf, headName, rowsOf, runningText, storedHead } from "../data";
 import { ensembleName, ensembleOf, together } from "../ensembles";
 import type { Cell } from "../export";
-import type { Go } from "../hooks";
-import { ignored, moved, usePromise, useWidth } from "../hooks";
+import { moved, usePromise, useWidth } from "../hooks";
 import type { Maps } from "../inflate";
 import { valueAt } from "../inflate";
 import { reachOf, reversed } from "../judging";
-import { commonScale, difference, sharedAmongWords } from "../scales";
+import type { Links } from "../linking";
+import { aligned, commonScale, difference, sharedAmongWords } from "../scales";
 import type { Task } from "../tasks";
 import { decide } from "../tasks";
 import type { ArcsLayout } from "./arcs";
@@ -25,18 +26,25 @@ import type { Panel } from "./panel";
 import { many, sentenceAbout, shownValue } from "./panel";
 import { wordOf } from "./word";
 
-interface Props {
+/** What is drawn of a sentence. */
+export interface Drawable {
   data: Explorer;
   view: View;
-  go: Go;
   maps: Maps;
   sentence: SampledSentence;
+  heads: number[];
+  kinds: string[];
   /** What the sentence asks of a head, and whether it is asked of every word. */
   asked: Task[];
   every?: boolean;
   /** The name of the guesses of the sentence that answer it. */
   guesses: string;
   title: string;
+}
+
+interface Props extends Drawable {
+  /** Keeps a word at hand, or none. */
+  onKeep: (word: Word | null) => void;
 }
 
 function isSame(one: Word | null, other: Word | null): boolean {
@@ -46,60 +54,72 @@ function isSame(one: Word | null, other: Word | null): boolean {
 const APART = 12;
 const OPPOSITE: Record<string, string> = { ArrowLeft: "ArrowRight", ArrowRight: "ArrowLeft" };
 
-async function panelsOf({ data, view, maps, sentence, asked, every = false, guesses }: Props): Promise<Panel[]> {
+/** A panel for each head and kind of map, and one for the ensemble if it is shown. `name` says whose they are. */
+export async function panelsOf({ data, view, maps, sentence, heads, kinds, asked, every = false, guesses }: Drawable, name = ""): Promise<Panel[]> {
   const result = new Map<string, Panel>();
-  for (const chosen of view.heads) {
-    for (const kind of view.kinds) {
+  for (const chosen of heads) {
+    for (const kind of kinds) {
       const shared = data.sample?.layer_kinds?.includes(kind) ?? false;
       const head = storedHead(chosen, kind, data);
       const map = await maps.head(sentence, kind, head);
       if (!map) continue;
       const decisions = decide(asked, await maps.guess(sentence, `${kind}/${guesses}`, head), reachOf(data, guesses));
-      const name = shared ? `layer ${head / data.heads + 1}` : headName(head, data);
+      const own = shared ? `layer ${head / data.heads + 1}` : headName(head, data);
       const shares = data.sample?.share_kinds?.includes(kind) ?? kind === "weight";
-      const panel = { title: `${name} · ${kind}`, head, kind, map, decisions, every, reversed: reversed(view.direction), both: view.direction === "both", shares };
+      const panel = { title: `${name}${own} · ${kind}`, head, kind, map, decisions, every, reversed: reversed(view.direction), both: view.direction === "both", shares };
       result.set(`${head}-${kind}`, { key: `${head}-${kind}`, ...panel });
     }
   }
-  for (const kind of view.ensemble ? view.kinds : []) {
+  for (const kind of view.ensemble ? kinds : []) {
     const ensemble = ensembleOf(data, view.relation, kind);
     const averaged = ensemble && (await together(data, maps, sentence, ensemble));
     if (!averaged) continue;
     const decisions = decide(asked, averaged.guesses, reachOf(data, "both"));
     const key = `ensemble-${kind}`;
-    const title = `ensemble ${ensembleName(ensemble)} · ${kind}`;
+    const title = `${name}ensemble ${ensembleName(ensemble)} · ${kind}`;
     const shares = data.sample?.share_kinds?.includes(kind) ?? kind === "weight";
     result.set(key, { key, title, head: -1, kind, map: averaged.map, decisions, every, reversed: false, both: false, shares });
   }
-  const panels = scaled([...result.values()], view, columnsOf(sentence).special);
-  return view.drawing === "difference" ? subtracted(panels, view, sentence) : panels;
-}
-
-/** One panel of what the first panel has more or less than the second one. Values of two kinds are compared as shares. */
-function subtracted(panels: Panel[], view: View, sentence: SampledSentence): Panel[] {
+  const panels = [...result.values()];
+  if (view.scale !== "words") return panels;
   const { special } = columnsOf(sentence);
-  const shown = (row: number, column: number): boolean => view.special || !(sentence.special[row] || special[column]);
-  const [first, second] = panels;
-  if (!first || !second) return panels;
-  const alike = first.kind === second.kind || (first.shares && second.shares);
-  const [one, two] = [first, second].map(({ map }) => (alike ? map : sharedAmongWords(map, special))) as [Panel["map"], Panel["map"]];
-  const { above, below } = difference(one, two, shown);
-  const title = `${first.title} − ${second.title}`;
-  return [{ ...first, key: "difference", kind: alike ? first.kind : "shares among words", title, map: above, below, decisions: [], shares: first.shares || !alike }];
+  return panels.map((panel) => ({ ...panel, map: sharedAmongWords(panel.map, special), shares: true }));
 }
 
-/** The panels with the values that the view asks for, and one scale for all panels of a kind. */
-function scaled(panels: Panel[], view: View, special: boolean[]): Panel[] {
-  const shared = view.scale === "words" ? panels.map((panel) => ({ ...panel, map: sharedAmongWords(panel.map, special), shares: true })) : panels;
+/** Panels with one scale for all of a kind. */
+export function onOneScale(panels: Panel[]): Panel[] {
   const scaleOf = (kind: string): number => {
-    const same = shared.filter((panel) => panel.kind === kind);
+    const same = panels.filter((panel) => panel.kind === kind);
     return commonScale(same.map((panel) => panel.map), same.every((panel) => panel.shares));
   };
-  return shared.map((panel) => ({ ...panel, map: { ...panel.map, scale: scaleOf(panel.kind) } }));
+  return panels.map((panel) => ({ ...panel, map: { ...panel.map, scale: scaleOf(panel.kind) } }));
+}
+
+/** A panel, and the sentence that it is about. */
+interface Side {
+  panel: Panel;
+  sentence: SampledSentence;
+}
+
+/**
+ * What the first panel has more or less than the second one, where the words of their sentences correspond. Values of two
+ * kinds are compared as shares.
+ */
+export function subtracted(one: Side, other: Side, links: Links, special: boolean): Panel {
+  const [first, second] = [one.panel, other.panel];
+  const alike = first.kind === second.kind || (first.shares && second.shares);
+  const map = ({ panel, sentence }: Side): Panel["map"] => (alike ? panel.map : sharedAmongWords(panel.map, columnsOf(sentence).special));
+  const without = (list: (number | null)[]): Set<number> => new Set(list.flatMap((target, i) => (target === null ? [i] : [])));
+  const absent = { rows: without(links.rows), columns: without(links.columns) };
+  const hidden = { rows: one.sentence.special, columns: columnsOf(one.sentence).special };
+  const seen = (side: "rows" | "columns", index: number): boolean => !absent[side].has(index) && (special || !hidden[side][index]);
+  const { above, below } = difference(map(one), aligned(map(other), links.rows, links.columns), (row, column) => seen("rows", row) && seen("columns", column));
+  const kind = alike ? first.kind : "shares among words";
+  return { ...first, key: "difference", kind, title: `${first.title} − ${second.title}`, map: above, below, absent, decisions: [], shares: first.shares || !alike };
 }
 
 /** What full strength stands for, for each kind of map. */
-function Scales({ panels }: { panels: Panel[] }) {
+function Scales({ panels, names }: { panels: Panel[]; names: readonly string[] | undefined }) {
   const kinds = new Map(panels.map((panel) => [panel.kind, panel]));
   return (
     <>
@@ -108,57 +128,81 @@ function Scales({ panels }: { panels: Panel[] }) {
           {(kinds.size > 1 || panel.below) && `${kind}: `}
           {panel.below ? (
             <>
-              −{shownValue(panel, panel.map.scale)} <span class="ramp less" />
+              {names && `more in ${names[1]} `}−{shownValue(panel, panel.map.scale)} <span class="ramp less" />
             </>
           ) : (
             0
           )}{" "}
-          <span class="ramp" /> {shownValue(panel, panel.map.scale)}
+          <span class="ramp" /> {panel.below && names && "+"}
+          {shownValue(panel, panel.map.scale)}
+          {panel.below && names && ` more in ${names[0]}`}
         </span>
       ))}
     </>
   );
 }
 
-/** The drawing of a view. While its maps are read, what was drawn before stays. */
-export function Figure(props: Props) {
-  const { maps, sentence, asked, guesses, view } = props;
+/** How many of the guesses that are drawn are right. */
+function judgedIn(panels: Panel[]): string {
+  const judged = panels.flatMap(({ decisions }) => decisions).filter(({ verdict }) => verdict !== null);
+  return judged.length ? `${judged.filter(({ verdict }) => verdict === "right").length} of ${judged.length} guesses right` : "";
+}
+
+/** The heads of a sentence. While their maps are read, what was drawn before stays. */
+export function Figure(props: Props & { subtract?: boolean }) {
+  const { maps, sentence, asked, guesses, view, subtract = false } = props;
   const panels = usePromise(
-    () => panelsOf(props),
-    [maps, sentence, asked, guesses, view.relation, view.direction, view.heads.join(), view.kinds.join(), view.ensemble, view.scale, view.drawing === "difference" && (view.special ? "all" : "words")],
+    async () => {
+      const [first, second, ...others] = onOneScale(await panelsOf(props));
+      if (!first || !second || !subtract) return [first, second, ...others].filter((panel) => panel !== undefined);
+      const all = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+      const links = { rows: all(first.map.rows), columns: all(first.map.columns) };
+      return [subtracted({ panel: first, sentence }, { panel: second, sentence }, links, view.special)];
+    },
+    [maps, sentence, asked, guesses, view.relation, view.direction, props.heads.join(), props.kinds.join(), view.ensemble, view.scale, subtract && (view.special ? "all" : "words")],
   );
   const held = useRef<Props & { panels: Panel[] }>(null);
   if (panels) held.current = { ...props, panels };
   if (!held.current) return <div class="frame" aria-busy="true" style={{ minHeight: 200 }} />;
   return (
     <div aria-busy={panels === null}>
-      <Drawing {...held.current} go={panels ? props.go : ignored} />
+      <Drawing {...held.current} onKeep={panels ? props.onKeep : () => undefined} />
     </div>
   );
 }
 
-function Drawing({ data, view, go, sentence, asked, every = false, title, panels }: Props & { panels: Panel[] }) {
+interface DrawingProps extends Props {
+  panels: Panel[];
+  /** The word that corresponds to the one at hand beside this drawing, and who is told which word is at hand here. */
+  hand?: Word | null;
+  onHand?: (word: Word | null) => void;
+  /** What a difference subtracts from each other. */
+  names?: readonly string[];
+}
+
+export function Drawing(props: DrawingProps) {
+  const { data, view, onKeep, sentence, heads, asked, every = false, title, panels, hand = null, onHand, names } = props;
   const [frame, width] = useWidth<HTMLDivElement>();
   const svg = useRef<SVGSVGElement>(null);
   const [pointed, setPointed] = useState<Word | null>(null);
   const [focused, setFocused] = useState<Word | null>(null);
   useEffect(() => setPointed(null), [sentence]);
+  useEffect(() => onHand?.(pointed ?? focused), [pointed, focused]);
   const { words, special, direction } = columnsOf(sentence);
   const rows = useMemo(() => sentence.rows.map((_, i) => i).filter((i) => view.special || !sentence.special[i]), [sentence, view.special]);
   const columns = useMemo(() => words.map((_, i) => i).filter((i) => view.special || !special[i]), [sentence, view.special]);
   const pinned = view.word && (view.word.side === "row" ? rows : columns).includes(view.word.index) ? view.word : null;
-  const focus = pointed ?? focused ?? pinned;
+  const focus = pointed ?? focused ?? hand ?? pinned;
   const pair = sentence.columns !== null;
   const mirrored = direction === "rtl";
-  const drawing = view.drawing === "difference" ? "matrix" : view.drawing === "all" || (view.drawing === "arcs" && pair) ? "lines" : view.drawing;
+  const drawing = panels[0]?.below ? "matrix" : view.drawing === "all" || (view.drawing === "arcs" && pair) ? "lines" : view.drawing;
   const [first = 0] = rows;
   const stop = focused ?? pinned ?? { side: "row", index: first };
 
   const point = (word: Word | null): void => setPointed((before) => (isSame(before, word) ? before : word));
-  const keep = (word: Word | null): void => go({ ...view, sentence: sentence.id, word }, true);
   const pin = (word: Word): void => {
     setPointed(null);
-    keep(isSame(view.word, word) ? null : word);
+    onKeep(isSame(view.word, word) ? null : word);
   };
   const move = (event: KeyboardEvent): void => {
     const at = wordOf(event);
@@ -171,7 +215,7 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
       return;
     }
     if (event.key === "Escape") {
-      if (view.word) keep(null);
+      if (view.word) onKeep(null);
       return;
     }
     const list = word.side === "row" ? rows : columns;
@@ -191,11 +235,11 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
     const share = Math.floor((room + APART) / Math.min(many, Math.max(1, Math.floor(room / 270)))) - APART;
     const layout =
       drawing === "arcs"
-        ? arcsLayout({ sentence, rows, width: room, share, mirrored })
+        ? arcsLayout({ sentence, rows, panels, mirrored })
         : (drawing === "matrix" ? gridLayout : linesLayout)({ sentence, rows, columns, width: share });
-    const beside = Math.max(1, Math.floor((room + APART) / (layout.width + APART)));
+    const beside = drawing === "arcs" ? 1 : Math.max(1, Math.floor((room + APART) / (layout.width + APART)));
     return { layout, beside };
-  }, [drawing, sentence, rows, columns, room, panels.length]);
+  }, [drawing, sentence, rows, columns, room, drawing === "arcs" ? panels : panels.length]);
   const drawn = width > 0;
   useEffect(() => {
     if (drawn) performance.mark("attentionology: sentence");
@@ -204,9 +248,10 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
 
   const { layout, beside } = laid;
   const across = Math.min(beside, panels.length);
+  const top = drawing === "arcs" ? (layout as ArcsLayout).annotated : 0; // the annotation stands above the words of the first head
   const total = {
     width: Math.max(1, across) * (layout.width + APART) - APART,
-    height: Math.ceil(panels.length / beside) * (layout.height + APART) - APART,
+    height: top + Math.ceil(panels.length / beside) * (layout.height + APART) - APART,
   };
   const readout = focus ? panels.filter((panel) => !panel.below).map((panel) => sentenceAbout(panel, sentence, focus, focus.side === "row" ? columns : rows)) : [];
   const gold = new Map(sentence.links.map((link) => [`${link.row} ${link.column}`, link.sure ? "sure" : "possible"]));
@@ -219,7 +264,9 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
         column + 1,
         words[column] ?? "",
         ...(pair ? [gold.get(`${row} ${column}`) ?? ""] : []),
-        ...panels.map((panel) => Number((valueAt(panel.map, row, column) - (panel.below ? valueAt(panel.below, row, column) : 0)).toPrecision(6))),
+        ...panels.map(({ map, below, absent }) =>
+          absent?.rows.has(row) || absent?.columns.has(column) ? null : Number((valueAt(map, row, column) - (below ? valueAt(below, row, column) : 0)).toPrecision(6)),
+        ),
       ]),
     ),
   ];
@@ -247,11 +294,11 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
         >
           {panels.map((panel, i) => {
             const x = (i % beside) * (layout.width + APART);
-            const y = Math.floor(i / beside) * (layout.height + APART);
+            const y = (i && top) + Math.floor(i / beside) * (layout.height + APART);
             const shared = { panel, sentence, rows, columns, focus, stop, width: room, mirrored };
             return (
               <g key={panel.key} transform={`translate(${x} ${y})`}>
-                {drawing === "arcs" && <Arcs {...shared} layout={layout as ArcsLayout} />}
+                {drawing === "arcs" && <Arcs {...shared} layout={layout as ArcsLayout} first={i === 0} />}
                 {drawing === "matrix" && <Grid {...shared} layout={layout as GridLayout} />}
                 {drawing === "lines" && <Lines {...shared} layout={layout as LinesLayout} />}
               </g>
@@ -272,9 +319,15 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
         {!pair && !panels[0]?.below && asked.some((task) => task.gold.length) && (drawing !== "lines" || focus || !panels.every(many)) && (
           <span class={drawing === "arcs" ? "gold solid" : "gold"}>annotation</span>
         )}
-        <Scales panels={panels} />
+        <Scales panels={panels} names={names} />
       </p>
-      <Buttons svg={() => svg.current} name={`${sentence.id}-${view.heads.map((head) => headName(head, data)).join("-")}`} title={title} rows={cells} />
+      <Buttons
+        again={() => <Drawing {...props} onKeep={() => undefined} />}
+        name={`${sentence.id}-${heads.map((head) => headName(head, data)).join("-")}`}
+        title={title}
+        caption={captionOf(data, [`sentence ${sentence.id}`, view.relation && `relation ${view.relation}`, judgedIn(panels)])}
+        rows={cells}
+      />
     </div>
   );
 }

@@ -47,6 +47,7 @@ export function gridLayout({ sentence, rows, columns, width }: Pick<DrawingProps
 
 /** The value of a cell, with its sign if it is a difference. */
 function shownDifference(panel: Panel, row: number, column: number): string {
+  if (panel.absent?.rows.has(row) || panel.absent?.columns.has(column)) return "–";
   const below = panel.below ? valueAt(panel.below, row, column) : 0;
   return below > 0 ? `−${shownValue(panel, below)}` : `${panel.below ? "+" : ""}${shownValue(panel, valueAt(panel.map, row, column))}`;
 }
@@ -88,9 +89,10 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
       side === "row"
         ? { x: mirrored ? right + SPACE : left - SPACE, y: (rowAt.get(index) ?? 0) + step / 2, anchor: mirrored ? "start" : "end", left: mirrored ? right + 2 : 0, width: layout.left - 2, height: step }
         : { x: 0, y: 0, anchor: "start", left: -SPACE + 2, width: top - TITLE, height: step, transform: `translate(${(columnAt.get(index) ?? 0) + step / 2} ${top - SPACE}) rotate(-90)` };
+    const state = (index: number): string => (panel.absent?.[side === "row" ? "rows" : "columns"].has(index) ? "absent" : "");
     return (
       <Words
-        {...{ label: `${panel.title}: ${label}`, panel, sentence, side, indices: side === "row" ? rows : columns, layout, place, state: () => "", most: LONGEST, marked }}
+        {...{ label: `${panel.title}: ${label}`, panel, sentence, side, indices: side === "row" ? rows : columns, layout, place, state, most: LONGEST, marked }}
         stop={stop.side === side ? stop.index : null}
         values={focus?.side === side ? null : values}
       />

@@ -21,6 +21,8 @@ export interface Panel {
   map: HeadMap;
   /** What a difference has below 0, as numbers above 0; the map then has what is above 0. */
   below?: HeadMap;
+  /** Of a difference: the rows and columns that the other text does not have. */
+  absent?: { rows: Set<number>; columns: Set<number> };
   decisions: Decision[];
   /** Whether the decisions are those of all words. */
   every: boolean;

@@ -1,0 +1,199 @@
+// Slots A and B side by side, on one scale, or B subtracted from A.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { View, Word } from "./address";
+import { withSlot } from "./address";
+import type { LiveSentence, SampledSentence } from "./data";
+import { headName, rowsOf, runningText } from "./data";
+import { AllHeads } from "./drawing/all";
+import type { Drawable } from "./drawing/figure";
+import { Drawing, onOneScale, panelsOf, subtracted } from "./drawing/figure";
+import type { Panel } from "./drawing/panel";
+import type { Filled } from "./filled";
+import { arrow } from "./format";
+import type { Go } from "./hooks";
+import { ignored, usePromise } from "./hooks";
+import { mapsOf } from "./inflate";
+import type { Tokens } from "./linking";
+import { common, inverse, linked, linksOf, tokensOf } from "./linking";
+import { LivePredictions, Predictions } from "./predictions";
+import { NAMES } from "./slots";
+import { SlotControls } from "./slot";
+import type { Source } from "./sources";
+import { tasks } from "./tasks";
+
+interface Props {
+  view: View;
+  go: Go;
+  sources: Source[];
+  filled: [Filled, Filled | null];
+  /** The sentence of the sample that is shown, or the first one that is listed. */
+  chosen: SampledSentence | null;
+  direction: string | null;
+  /** Whether the sample is being read, so that what was drawn before stays. */
+  reading: boolean;
+}
+
+/** A slot that has something to draw. */
+interface Drawn extends Drawable {
+  filled: Filled;
+  live: LiveSentence | null;
+}
+
+/** The drawings of both slots, or the one of their difference. */
+interface Drawings {
+  drawn: (Drawn | null)[];
+  panels: Panel[][];
+  difference: Panel | null;
+}
+
+function tokens({ sentence, live }: Drawn): Tokens {
+  return tokensOf(sentence, live?.masked);
+}
+
+function ready(filled: Filled, { view, direction }: Props): Drawn | null {
+  const { sentence, data, head, kind, live } = filled;
+  if (!sentence) return null;
+  const name = filled.slot.text ? runningText(rowsOf(sentence), 12) : sentence.id;
+  const title = [name, data.model, view.relation, direction && arrow(direction)].filter(Boolean).join(" · ");
+  const asked = { asked: tasks(sentence, view.relation), guesses: direction ?? "" };
+  return { filled, live, data, view: { ...view, direction }, maps: mapsOf(data), sentence, heads: [head], kinds: [kind], ...asked, title };
+}
+
+async function drawingsOf(drawn: (Drawn | null)[], view: View): Promise<Drawings> {
+  const panelsIn = async (each: Drawn | null, i: number): Promise<Panel[]> => {
+    if (!each) return [];
+    const { off } = each.filled.slot;
+    const without = off.length > 3 ? `, without ${off.length} heads` : off.length ? `, without ${off.map((head) => headName(head, each.data)).join(", ")}` : "";
+    // The ensemble is about the question, so that it is drawn once.
+    const panels = await panelsOf(i ? { ...each, view: { ...each.view, ensemble: false } } : each, drawn.length > 1 ? `${NAMES[i]}: ` : "");
+    return panels.map((panel) => ({ ...panel, title: panel.title + without }));
+  };
+  const groups = await Promise.all(drawn.map(panelsIn));
+  const scaled = onOneScale(groups.flat());
+  const panels = groups.map((group) => scaled.splice(0, group.length));
+  const [one, other] = drawn;
+  const [first, second] = [panels[0]?.[0], panels[1]?.[0]];
+  const subtracts = view.subtract && view.drawing !== "all" && one && other && first && second;
+  const difference = subtracts
+    ? subtracted({ panel: first, sentence: one.sentence }, { panel: second, sentence: other.sentence }, linksOf(tokens(one), tokens(other), common), view.special)
+    : null;
+  return { drawn, panels, difference };
+}
+
+/** What is drawn, which stays until everything that is drawn next has been read. */
+function useDrawings(props: Props): { held: Drawings | null; busy: boolean } {
+  const { view, filled, reading, direction } = props;
+  const wanted = filled.filter((each) => each !== null);
+  const complete = !reading && wanted.every((each) => each.sentence || each.problem) && wanted.some((each) => each.sentence);
+  const key = wanted.flatMap(({ source, kind, head }) => [source.name, kind, head]).join(" ");
+  const found = usePromise(
+    async () => (complete ? drawingsOf(wanted.map((each) => ready(each, props)), view) : null),
+    [complete, wanted[0]?.sentence, wanted[1]?.sentence, key, view.relation, direction, view.ensemble, view.scale, view.subtract, view.drawing === "all", view.special],
+  );
+  const held = useRef<Drawings | null>(null);
+  if (found) held.current = found;
+  return { held: held.current, busy: found === null };
+}
+
+/** The word of one slot that corresponds to a word of the other one. */
+function across(word: Word | null, from: Drawn, to: Drawn): Word | null {
+  if (!word) return null;
+  const links = linksOf(tokens(from), tokens(to), linked);
+  const index = (word.side === "row" ? links.rows : links.columns)[word.index] ?? null;
+  return index === null ? null : { side: word.side, index };
+}
+
+function without(words: string[], absent: Set<number> | undefined): string {
+  return words.filter((_, i) => absent?.has(i)).join(", ");
+}
+
+/** What a difference does not show, because only one of the sentences has it. */
+function Unshared({ held: { drawn, difference }, special }: { held: Drawings; special: boolean }) {
+  const [one, other] = drawn;
+  if (!difference?.absent || !one || !other) return null;
+  const shown = (sentence: SampledSentence): string[] => sentence.rows.map((word, i) => (sentence.special[i] && !special ? "" : word));
+  const back = inverse(linksOf(tokens(one), tokens(other), common).rows, other.sentence.rows.length);
+  const missing = [
+    without(shown(one.sentence), difference.absent.rows),
+    without(shown(other.sentence), new Set(back.flatMap((target, i) => (target === null ? [i] : [])))),
+  ];
+  const said = missing.flatMap((words, i) => (words.replaceAll(", ", "") ? [`only in ${NAMES[i]}: ${words}`] : []));
+  return said.length ? <p class="note">Only words that both sentences have are subtracted; {said.join("; ")}.</p> : null;
+}
+
+export function Bench(props: Props) {
+  const { view, go, sources, filled, chosen } = props;
+  const { held, busy } = useDrawings(props);
+  const [hand, setHand] = useState<{ which: number; word: Word } | null>(null);
+  useEffect(() => setHand(null), [held]);
+  const onGo = busy ? ignored : go;
+  const two = filled[1] !== null;
+  const [one, other] = held?.drawn ?? [];
+  const keep = (which: number, word: Word | null): void => {
+    const sentence = one?.filled.slot.text ? null : (one?.sentence.id ?? null);
+    const at = which && one && other ? across(word, other, one) : word;
+    onGo({ ...(one?.filled.slot.text ? view : withSlot(view, 0, { sentence })), word: at }, true);
+  };
+  const open = (which: number, head: number): void => {
+    const shown: View = { ...view, drawing: "lines", word: null };
+    const pinned = one && !one.filled.slot.text ? withSlot(shown, 0, { sentence: one.sentence.id }) : shown;
+    onGo(which ? withSlot(pinned, 1, { head }) : { ...withSlot(pinned, 0, { head: null }), head });
+  };
+  const drawing = (which: number) => {
+    const drawn = held?.drawn[which];
+    const panels = held?.panels[which] ?? [];
+    if (!drawn) return <div class="frame" aria-busy="true" style={{ minHeight: 200 }} />;
+    const { sentence, data, filled: { head, kind }, live } = drawn;
+    const partner = held?.drawn[1 - which];
+    const stored = live ? [] : (data.predictions ?? []).filter((item) => item.sentence === sentence.id);
+    const word = which && one && other ? across(view.word, one, other) : view.word;
+    return (
+      <>
+        {view.drawing === "all" ? (
+          <AllHeads data={data} view={view} kind={kind} head={head} onOpen={(index) => open(which, index)} maps={drawn.maps} sentence={sentence} />
+        ) : panels.length ? (
+          <Drawing
+            {...drawn}
+            view={{ ...drawn.view, drawing: view.drawing, special: view.special, word }}
+            panels={panels}
+            onKeep={(kept) => keep(which, kept)}
+            hand={hand && hand.which !== which && partner ? across(hand.word, partner, drawn) : null}
+            onHand={(at) => setHand((before) => (at ? { which, word: at } : before?.which === which ? null : before))}
+          />
+        ) : (
+          <p class="note">There is no map “{kind}” of head {headName(head, data)} in this sentence.</p>
+        )}
+        {live && <LivePredictions live={live} data={data} name={drawn.filled.source.name} />}
+        {stored.length > 0 && <Predictions data={data} stored={stored} head={head} onOpen={(index) => open(which, index)} sentence={sentence} />}
+      </>
+    );
+  };
+  const controls = (which: number) => {
+    const each = filled[which];
+    return each && <SlotControls which={which} filled={each} view={view} go={go} sources={sources} chosen={which ? null : chosen} follows={which ? filled[0] : null} />;
+  };
+  const { difference } = held ?? {};
+  if (two && difference && one) {
+    return (
+      <div class="slots subtracted" aria-busy={busy}>
+        <section aria-label="Slot A">{controls(0)}</section>
+        <section aria-label="Slot B">{controls(1)}</section>
+        <section class="whole" aria-label="A − B">
+          <Drawing {...one} view={{ ...one.view, special: view.special, word: view.word }} panels={[difference]} onKeep={(kept) => keep(0, kept)} names={NAMES} />
+          {held && <Unshared held={held} special={view.special} />}
+        </section>
+      </div>
+    );
+  }
+  return (
+    <div class={two ? "slots two" : "slots"} aria-busy={busy}>
+      {[0, 1].filter((which) => filled[which]).map((which) => (
+        <section key={which} aria-label={`Slot ${NAMES[which]}`}>
+          {controls(which)}
+          <div>{drawing(which)}</div>
+        </section>
+      ))}
+    </div>
+  );
+}

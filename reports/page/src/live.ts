@@ -1,0 +1,56 @@
+// What a page asks of its server: to draw a text, or a sentence of a run with heads switched off. The newest request of a
+// slot wins, and what was drawn before stays until its answer is there.
+
+import { useEffect, useState } from "preact/hooks";
+import type { LiveSentence } from "./data";
+
+export interface DrawRequest {
+  slot: "A" | "B";
+  model: number;
+  text?: string;
+  run?: number;
+  sentence?: string;
+  kinds: string[];
+  off: string[];
+}
+
+export const UNANSWERED = "The server does not answer. Start “attentionology serve” again, and open the address that it prints.";
+
+/** What a server draws. It rejects with a sentence that says what to do. */
+export async function draw(request: DrawRequest, signal: AbortSignal): Promise<LiveSentence[]> {
+  let response: Response;
+  try {
+    response = await fetch("draw", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(request), signal });
+  } catch (error) {
+    throw signal.aborted ? error : new Error(UNANSWERED);
+  }
+  const answer = (await response.json().catch(() => null)) as { sentences?: LiveSentence[]; error?: string } | null;
+  if (response.ok && answer?.sentences?.length) return answer.sentences;
+  throw new Error(answer?.error ?? `The server answered ${response.status}. Its terminal says why.`);
+}
+
+export interface Answer {
+  /** The request that was answered, as JSON. */
+  of: string;
+  drawn: LiveSentence | null;
+  error: string;
+}
+
+/** The latest answer to the requests of a slot, and whether the answer to the current one is not there yet. */
+export function useLive(request: DrawRequest | null): { answer: Answer | null; waiting: boolean } {
+  const key = request && JSON.stringify(request);
+  const [answer, setAnswer] = useState<Answer | null>(null);
+  useEffect(() => {
+    if (!request || !key) {
+      setAnswer(null);
+      return undefined;
+    }
+    const controller = new AbortController();
+    draw(request, controller.signal).then(
+      ([drawn = null]) => !controller.signal.aborted && setAnswer({ of: key, drawn, error: "" }),
+      (error: unknown) => !controller.signal.aborted && setAnswer((before) => ({ of: key, drawn: before?.drawn ?? null, error: (error as Error).message })),
+    );
+    return () => controller.abort();
+  }, [key]);
+  return { answer: key ? answer : null, waiting: key !== null && answer?.of !== key };
+}
