@@ -250,15 +250,15 @@ def heads_on_sentences(layout: Layout) -> Shown:
     norms[0] = np.tril(norms[0])
     special = (True, False, False, False, False, True)
     words, arabic = ("[CLS]", "The", "old", "dog", "barks", "[SEP]"), ("[CLS]", *ARABIC)
-    tree = {"gold": (None, 2, 3, 4, -1, None), "relations": (None, "det", "amod", "nsubj", "root", None)}
-    arabic_tree = {"gold": (None, -1, 1, 1, 3), "relations": (None, "root", "nsubj", "obj", "amod")}
+    heads, names = (None, 2, 3, 4, -1, None), (None, "det", "amod", "nsubj", "root", None)
+    of_arabic = (None, -1, 1, 1, 3), (None, "root", "nsubj", "obj", "amod")
     views = (
         (
-            HeadView("s1", words, special, weights[0], 3, 9, "weight", None, (None, 3, 3, 4, 3, None), **tree),
-            HeadView("s1", words, special, weights[1], 4, 2, "weight", None, (None, 2, 3, 2, 1, None), **tree),
+            HeadView("s1", words, special, weights[0], 3, 9, "weight", None, (None, 3, 3, 4, 3, None), heads, names),
+            HeadView("s1", words, special, weights[1], 4, 2, "weight", None, (None, 2, 3, 2, 1, None), heads, names),
         ),
         (
-            HeadView("s2", arabic, special[:5], norms[0], 3, 9, "norm", 3.0, (None, None, 1, 1, 1), **arabic_tree),
+            HeadView("s2", arabic, special[:5], norms[0], 3, 9, "norm", 3.0, (None, None, 1, 1, 1), *of_arabic),
             HeadView("s2", arabic, special[:5], norms[1], 4, None, "alti", 3.0, (None, 2, 1, 2, 3), direction="both"),
         ),
     )

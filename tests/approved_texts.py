@@ -104,6 +104,7 @@ def shown_by(command: list[str], folder: Path) -> dict[str, str]:
     ):
         assert main([*command, "--out", str(folder)]) == 0, command
     page = (folder / "report.html").read_text(encoding="utf-8")
+    page = page.replace(os.path.relpath(Path.cwd(), folder), "HERE")  # in links to the reports of cells
     texts = {
         "terminal": said.getvalue(),
         "narrow": "".join(f"{line.rstrip()}\n" for line in narrow.getvalue().splitlines()),
@@ -228,7 +229,10 @@ def explorer_text(page: str) -> str:
     found = re.search(r'id="explorer-data">(.*?)</script>', page, re.DOTALL)
     if not found:
         return ""
-    first, *others = json.loads(found[1])["runs"]
+    runs = json.loads(found[1])["runs"]
+    for run in runs:
+        run["references"] = list(map(_reference_row, run["references"]))
+    first, *others = runs
     if not others:
         return "".join(f"{line}\n" for line in lines_of(first))
     # Each run is shown as on its own page.
@@ -242,6 +246,17 @@ def explorer_text(page: str) -> str:
         for run in (first, *others)
     ]
     return "".join(f"{line}\n" for line in lines_of(beside))
+
+
+def _reference_row(reference: Mapping[str, Any]) -> dict[str, Any]:
+    """What measures are read beside, as a row."""
+    marks = {each["role"]: [each["value"], each["low"], each["high"]] for each in reference["marks"]}
+    texts = {
+        "labels": [each["label"] for each in reference["marks"]],
+        "notes": [each["note"] for each in reference["marks"]],
+    }
+    named = {name: reference[name] for name in ("id", "label", "beside")}
+    return {**named, **marks, **(reference["layers"] or {}), **texts}
 
 
 def lines_of(value: Any, name: str = "") -> Iterator[str]:

@@ -195,14 +195,3 @@ def written(folder: Path, found: ProbeResults, folds: int = 1) -> tuple[Section,
     page = (folder / "report.html").read_text()
     assert all(str(table).partition("<tbody>")[2] in page for table in section.shown if table.rows)
     return section, page
-
-
-CASES = [
-    Case(),
-    Case(runs=1, replicates=0, control=False),
-    Case(probes=("words+distances",), published=True),
-    Case(probes=("attention",), tree=True, published=True, copies=1),
-    Case(runs=2, copies=2, tree=True, folds=4, epochs=3, dev=True),
-    Case(runs=1, copies=2),
-    Case(probes=("attention",), runs=1, shape=(1, 1), folds=2),
-]

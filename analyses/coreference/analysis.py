@@ -23,6 +23,7 @@ from .control import Control
 from .ensembles import Ensembles
 from .examples import Examples
 from .failures import Failures
+from .layers import Layers
 from .options import COREFERENCE, CoreferenceOptions
 from .rows import KEYS, CoreferenceFacts, CoreferenceResults, Mentions, Planned, Windowed, guesses_of_heads
 from .scored import Scored, warnings_of
@@ -34,7 +35,7 @@ class Coreference(
     """The analysis that counts how often the most attended other mention is an antecedent."""
 
     facts_type = CoreferenceFacts
-    questions = (BestHeads(), Contrasts(), Failures(), Ensembles(), Control(), Examples(), Scored())
+    questions = (BestHeads(), Layers(), Contrasts(), Failures(), Ensembles(), Control(), Examples(), Scored())
 
     def planning(self, options: OptionSet, setting: Setting) -> Planned:
         """Check the options against the corpus, and cut the documents into windows."""

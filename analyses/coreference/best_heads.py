@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -29,9 +30,11 @@ from ..shared.best_heads import best_accuracy_column, best_head_column, estimate
 from ..shared.explored import bounds, head_measures, points, share
 from ..shared.head_counts import MODEL
 from ..shared.published import published_coreference
+from ..shared.references import best_rule, over_rule
 from .accuracy import CoreferenceTables
 from .decisions import ALL, DIRECTIONS, POLICIES, account, column_name
 from .figures import best_figure, distance_figure, heads_figure
+from .layers import reference_id, reference_of, rules_of
 from .rows import (
     CoreferenceQuestion,
     CoreferenceResults,
@@ -179,6 +182,20 @@ BEST = Schema(
     ),
 )
 
+OVER_RULE = Schema(
+    "coreference",
+    "The same with the gain over the rules, which the explorer shows.",
+    (
+        TableColumn(
+            "over_rule",
+            "points",
+            "the accuracy minus that of the {rule}, on the same mentions. A single head is not chosen, but whoever "
+            "picks the best of all cells picks luck, too: the best head has {heldout} held out",
+            explored=Explored("Held out, over the best rule", "{mentions}, {arrow}", counted="total", center=0.0),
+        ),
+    ),
+)
+
 _VERDICTS = {1: "more than", -1: "less than", 0: "neither clearly more nor clearly less than"}
 """How the best head compares with the rules, by `side_of_baseline`."""
 
@@ -296,10 +313,11 @@ class BestHeads(CoreferenceQuestion):
                 phrase = f"is the best head for {mentions_of(row)}, but not clearly better than the rules"
                 phrases[name] = (f"{phrase} ({_gains(row)})",)
         return Contribution(
-            measures=tuple(measure for row in rows for measure in _measures(row, cells, counts, kind)),
+            measures=tuple(measure for row in rows for measure in _measures(row, cells, counts, results, kind)),
             findings=(finding_of(rows[0], results, kind),) if rows else (),
             phrases=phrases,
             facts=facts,
+            references=tuple(reference_of(row, rules_of(row, counts, results), counts, results, kind) for row in rows),
         )
 
 
@@ -402,26 +420,39 @@ def _gains(row: Mapping[str, Any]) -> str:
     return f"{_with_interval(row, 'gain')}; held out {_with_interval(row, 'heldout_gain')}"
 
 
-def _measures(row: Mapping[str, Any], cells: pd.DataFrame, counts: Mentions, kind: str) -> Iterator[Measure]:
-    """Yield the accuracies of all heads for one type of mention, in both directions."""
+def _measures(
+    row: Mapping[str, Any], cells: pd.DataFrame, counts: Mentions, results: CoreferenceResults, kind: str
+) -> Iterator[Measure]:
+    """Yield the accuracies of all heads for one type of mention, and the gains over rules, in both directions."""
     members, policy = counts.metric.members()[str(row["type"])], POLICIES.index(str(row["candidates"]))
     total = drawn(counts.replicates.total[members])
     correct = drawn(counts.replicates.correct[members, :, policy])  # replicate, direction, layer, head
     is_drawn = total > 0
+    # Rules that choose among fewer candidates than the heads are nothing to subtract.
+    rule = best_rule(rules_of(row, counts, results)) if row["candidates"] == "preceding" else None
     for index, direction in enumerate(DIRECTIONS):
-        table = cells[(cells["type"] == row["type"]) & (cells["direction"] == direction)]
-        low = high = None
+        table = cells[(cells["type"] == row["type"]) & (cells["direction"] == direction)].sort_values(["layer", "head"])
+        low = high = all_drawn = None
         if is_drawn.any():
-            low, high = bounds(correct[is_drawn, index] / total[is_drawn, None, None])
-        yield from head_measures(
-            CELLS,
-            table,
-            partial(measure_id, {**row, "direction": direction}, kind),
-            {"mentions": mentions_of(row), "arrow": _ARROWS[direction]},
+            rates = correct[is_drawn, index] / total[is_drawn, None, None]
+            low, high = bounds(rates)
+            all_drawn = np.full((len(is_drawn), rates[0].size), np.nan)
+            all_drawn[is_drawn] = rates.reshape(len(rates), -1)
+        measures_of = partial(
+            head_measures,
+            id_of=partial(measure_id, {**row, "direction": direction}, kind),
+            facts={
+                "mentions": mentions_of(row),
+                "arrow": _ARROWS[direction],
+                "rule": rule.label if rule else "",
+                "heldout": share(row["heldout_accuracy"]),
+            },
             kind=kind,
-            low=low,
-            high=high,
-            baseline=float(row["rule_based_accuracy"]),
             relation="coreference",
             direction=direction,
+            reference=reference_id(row, kind),
         )
+        yield from measures_of(CELLS, table, low=low, high=high, baseline=float(row["rule_based_accuracy"]))
+        if rule is not None and rule.rate is not None:
+            gains, low, high = over_rule(table["accuracy"].to_numpy(dtype=float), all_drawn, rule.rate)
+            yield from measures_of(OVER_RULE, table.assign(over_rule=gains), low=low, high=high)

@@ -76,18 +76,40 @@ def heldout_rate(rows: Sequence[int], subsets: Counts, replicates: Counts) -> He
     return HeldOutRate(rate(int(right.sum()), int(scored.sum())), scores + choices + of_halves)
 
 
-def heldout_gain(
-    rows: Sequence[int], subsets: Counts, replicates: Counts, baselines: Sequence[int]
-) -> dict[str, float]:
-    """Return the held-out accuracy of the best head minus that of the best baseline, with its 95 % interval."""
-    of_head = heldout_rate(rows, subsets, replicates)
+def heldout_by_layer(rows: Sequence[int], subsets: Counts, replicates: Counts) -> tuple[HeldOutRate, ...]:
+    """Return the accuracy of the best head of each layer, chosen on one half and scored on the other."""
+    # A layer is treated as a model of one layer, so that its head is chosen, scored and resampled in the same way.
+    return tuple(
+        heldout_rate(
+            rows,
+            *(replace(part, correct=part.correct[..., layer : layer + 1, :]) for part in (subsets, replicates)),
+        )
+        for layer in range(subsets.correct.shape[-2])
+    )
+
+
+def heldout_baseline(rows: Sequence[int], subsets: Counts, replicates: Counts, baselines: Sequence[int]) -> HeldOutRate:
+    """Return the accuracy of the best of several baselines, chosen on one half and scored on the other."""
     # The baselines are treated as the heads of one direction and layer, so that they are chosen, scored and resampled
     # in the same way.
     of_subsets, of_replicates = (
         replace(counts, correct=counts.baselines[:, :, None, None, list(baselines)]) for counts in (subsets, replicates)
     )
-    of_baseline = heldout_rate(rows, of_subsets, of_replicates)
+    return heldout_rate(rows, of_subsets, of_replicates)
+
+
+def heldout_gain(
+    rows: Sequence[int], subsets: Counts, replicates: Counts, baselines: Sequence[int]
+) -> dict[str, float]:
+    """Return the held-out accuracy of the best head minus that of the best baseline, with its 95 % interval."""
+    of_head = heldout_rate(rows, subsets, replicates)
+    of_baseline = heldout_baseline(rows, subsets, replicates, baselines)
     return gain_columns(of_head.value - of_baseline.value, of_head.deviations - of_baseline.deviations)
+
+
+def mean_rate(rates: Sequence[HeldOutRate]) -> HeldOutRate:
+    """Return the mean of accuracies over the same text, whose replicates draw the same sentences."""
+    return HeldOutRate(float(np.mean([rate.value for rate in rates])), np.mean([rate.deviations for rate in rates], 0))
 
 
 def gain_columns(gain: float, deviations: Array) -> dict[str, float]:

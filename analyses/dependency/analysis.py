@@ -17,6 +17,7 @@ from .best_heads import BestHeads, best_table, gold_facts
 from .control import Control
 from .ensembles import Ensembles
 from .failures import Failures
+from .layers import Layers
 from .options import DEPENDENCY, DependencyOptions
 from .rows import DependencyFacts, DependencyResults, Kept, Planned, Words, asked_phrases, guesses_of_heads
 from .rules import BeyondTags
@@ -27,7 +28,7 @@ class Dependency(AnalysisOfQuestions[DependencyFacts, DependencyResults, Planned
     """The analysis that counts how often the most attended other word is the syntactic head."""
 
     facts_type = DependencyFacts
-    questions = (BestHeads(), BeyondTags(), Ensembles(), Trees(), Failures(), Control())
+    questions = (BestHeads(), BeyondTags(), Layers(), Ensembles(), Trees(), Failures(), Control())
 
     def planning(self, options: OptionSet, setting: Setting) -> Planned:
         """Check the options against the corpus."""

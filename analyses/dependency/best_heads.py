@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -16,6 +17,7 @@ from ...corpora_loaders import OFFSETS
 from ...reports.columns import Explored, Schema, TableColumn, bar
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Measure
+from ...reports.explorer.references import Reference
 from ...reports.finding import Finding
 from ...reports.format import (
     ARROWS,
@@ -31,14 +33,16 @@ from ...reports.table import ShownTable
 from ...storage.writing import amount
 from ..contract import Request
 from ..counting.best_head import drawn
-from ..counting.held_out import NO_CLAIM
+from ..counting.held_out import NO_CLAIM, heldout_baseline, heldout_rate
 from ..counting.outcomes import effective_units
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.best_heads import best_accuracy_column, best_head_column, estimate, heldout_columns
 from ..shared.explored import bounds as bounds_of_heads
 from ..shared.explored import head_measures, points, share
 from ..shared.head_counts import MODEL
+from ..shared.references import Rule, best_rule, marks_of, over_rule
 from .accuracy import TOTALS, DependencyAccuracy
+from .layers import MEAN, reference_id
 from .rows import (
     SHOWN,
     DependencyQuestion,
@@ -162,6 +166,21 @@ GAINS = Schema(
     ),
 )
 
+OVER_RULE = Schema(
+    "dependency",
+    "The same with the gain over the best rule, which the explorer shows.",
+    (
+        TableColumn(
+            "over_rule",
+            "points",
+            "the accuracy minus that of the best rule: the {rule}, which is chosen on one half of the text and scored "
+            "on the other. A single head is not chosen, but whoever picks the best of all cells picks luck, too: the "
+            "best head has {heldout} held out",
+            explored=Explored("Held out, over the best rule", "{relation}, {arrow}", counted="total", center=0.0),
+        ),
+    ),
+)
+
 _INTERVAL = ", with a 95 % bootstrap interval over sentences"
 
 _BOTH = Markup(" <b>both</b>: the word for which the sum of the two values is largest.")
@@ -228,15 +247,53 @@ class BestHeads(DependencyQuestion):
     def explore(self, answer: Found, counts: Words, results: DependencyResults, kind: str) -> Contribution:
         """Add the accuracies and gains of all heads, what heads are best for, and what was found."""
         by_relation = {str(name): table for name, table in results.cells.groupby("relation", sort=False)}
-        measures: list[tuple[Measure, Measure]] = []
+        measures: list[tuple[Measure, ...]] = []
+        references: list[Reference] = []
         for row in shown_relations(results.best):
-            measures += _measures(row, by_relation[row["relation"]], counts, kind)
+            rules = _rules_of(row["relation"], counts, results)
+            references.append(_reference(row, rules, counts, results, kind))
+            measures += _measures(row, by_relation[row["relation"]], rules, counts, kind)
         return Contribution(
-            measures=tuple(measure for pair in measures for measure in pair),
+            measures=tuple(measure for several in measures for measure in several),
+            references=tuple(references),
             findings=tuple(findings_of(results, kind)),
             phrases=_phrases(results.certain),
             facts=_facts(measures, results.certain, int(results.cells["head"].max())),
         )
+
+
+def _rules_of(relation: str, counts: Words, results: DependencyResults) -> list[Rule]:
+    """Return the rules that heads are compared with for a row, with what they find held out."""
+    offsets = sorted(range(len(OFFSETS)), key=lambda index: OFFSETS[index])
+    of_offset = heldout_baseline(counts.members[relation], counts.subsets, counts.replicates, offsets)
+    halves = "chosen on one half of the text and scored on the other"
+    rules = [Rule("position", "fixed offset", of_offset, f"The best fixed distance, {halves}.")]
+    rates = answer.rates.get(relation, {}) if (answer := results.answers.get("rules")) else {}
+    names = {
+        "tag_offset": "the best distance for each part of speech of the word",
+        "tag_rule": "the nearest word with a part of speech on one side, such as the nearest verb before a noun",
+    }
+    label = "part-of-speech rule"
+    if not rates:
+        return [*rules, Rule("rule", label, None, "not counted: it needs basic trees and universal parts of speech")]
+    family = max(rates, key=lambda name: rates[name].value)
+    return [*rules, Rule("rule", label, rates[family], f"The better of two rules: {names[family]}, {halves}.")]
+
+
+def _reference(
+    row: Mapping[str, Any], rules: Sequence[Rule], counts: Words, results: DependencyResults, kind: str
+) -> Reference:
+    """Return what the measures of a relation are read beside."""
+    relation, by_layer = row["relation"], results.answers.get("layers", {})
+    copies = len(results.answers.get("control", ()))
+    best = heldout_rate(counts.members[relation], counts.subsets, counts.replicates)
+    return Reference(
+        reference_id(relation, kind),
+        relation,
+        tuple(marks_of(row, best, rules, copies)),
+        by_layer[relation].curve() if relation in by_layer and len(by_layer[relation].rates) > 1 else None,
+        beside=reference_id(MEAN, kind) if len(results.claimed) > 1 else "",
+    )
 
 
 def claims(best: pd.DataFrame, counts: Words) -> tuple[tuple[str, ...], int]:
@@ -331,9 +388,9 @@ def held_out(row: Mapping[str, Any]) -> str:
 
 
 def _measures(
-    row: Mapping[str, Any], cells: pd.DataFrame, words: Words, kind: str
-) -> Iterator[tuple[Measure, Measure]]:
-    """Yield the accuracy and the gain of all heads for one relation, in each direction."""
+    row: Mapping[str, Any], cells: pd.DataFrame, rules: Sequence[Rule], words: Words, kind: str
+) -> Iterator[tuple[Measure, ...]]:
+    """Yield the accuracy of all heads for one relation, and the gains over the offset and a rule, by direction."""
     metric, replicates, members = words.metric, words.replicates, words.members[row["relation"]]
     # members: the indices of the counts of the relation, over which `drawn` adds up what each replicate draws.
     drawn_total = drawn(replicates.total[members])
@@ -343,11 +400,15 @@ def _measures(
     correct = drawn(replicates.correct[members])[is_drawn]  # replicate, direction, layer, head
     heads = "syntactic head" if metric.trees == "basic" else "syntactic head, or one of several with this relation,"
     facts = {"relation": row["relation"], "heads": heads, "offset": f"{row['offset']:+d}"}
+    facts["heldout"] = share(row["heldout_accuracy"])
+    rule = best_rule(rules)
     for index, direction in enumerate(metric.directions):
         table = cells[cells["direction"] == direction]
-        low = high = gain_low = gain_high = None
+        low = high = gain_low = gain_high = all_drawn = None
         if is_drawn.any():
             rates = correct[:, index] / total  # replicate, layer, head
+            all_drawn = np.full((len(is_drawn), rates[0].size), np.nan)
+            all_drawn[is_drawn] = rates.reshape(len(rates), -1)
             low, high = bounds_of_heads(rates)
             gain_low, gain_high = bounds_of_heads(rates - offset_correct / total)
         measures_of = partial(
@@ -357,11 +418,18 @@ def _measures(
             kind=kind,
             relation=row["relation"],
             direction=direction,
+            reference=reference_id(row["relation"], kind),
         )
         with_gain = table.assign(gain=table["accuracy"] - row["offset_accuracy"])
         (accuracy,) = measures_of(CELLS, table, low=low, high=high, baseline=float(row["offset_accuracy"]))
         (gain,) = measures_of(GAINS, with_gain, low=gain_low, high=gain_high)
-        yield accuracy, gain
+        if rule is None or rule.rate is None:
+            yield accuracy, gain
+            continue
+        ordered = table.sort_values(["layer", "head"])
+        values, low, high = over_rule(ordered["accuracy"].to_numpy(dtype=float), all_drawn, rule.rate)
+        named = {**facts, "arrow": DIRECTIONS_IN_WORDS[direction], "rule": rule.label}
+        yield accuracy, gain, *measures_of(OVER_RULE, ordered.assign(over_rule=values), facts=named, low=low, high=high)
 
 
 def _phrases(certain: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
@@ -379,14 +447,14 @@ def _phrases(certain: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]
 
 
 def _facts(
-    measures: Sequence[tuple[Measure, Measure]], certain: Sequence[Mapping[str, Any]], n_heads: int
+    measures: Sequence[tuple[Measure, ...]], certain: Sequence[Mapping[str, Any]], n_heads: int
 ) -> dict[str, tuple[Fact, ...]]:
     """Return, for each head, the relations in which it gains most, if the interval of its gain lies above 0."""
-    # measures: pairs of accuracies and gains. certain: the best heads that gain on other text. Relations without one
-    # are left out: what their other heads gain may be luck, too.
+    # measures: accuracies and gains, and what else there is. certain: the best heads that gain on other text.
+    # Relations without one are left out: what their other heads gain may be luck, too.
     best_by_relation = {row["relation"]: row for row in certain}
     facts_by_gain: dict[str, list[tuple[float, Fact]]] = {}
-    for accuracy, gains in measures:
+    for accuracy, gains, *_ in measures:
         if (best := best_by_relation.get(accuracy.relation or "")) is None:
             continue
         best_head = head_name(best["layer"], best["head"]) if best["direction"] == accuracy.direction else None

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +114,7 @@ class Rules:
 
     best: pd.DataFrame  # one row per relation and part of speech
     heldout: pd.DataFrame  # the columns that are added to the table of best heads
+    rates: Mapping[str, Mapping[str, HeldOutRate]] = field(default_factory=dict)  # by row of this table and `FAMILIES`
 
 
 class BeyondTags(DependencyQuestion):
@@ -142,8 +143,10 @@ class BeyondTags(DependencyQuestion):
     def find(self, counts: Words, looked: Any, earlier: Mapping[str, Any]) -> Rules | None:
         """Return the best rules, and what rules find that were chosen on the other half."""
         for rules in counts.counted(self.name, DependencyRules):
-            heldout = rule_columns(rules, counts.relations, counts.subsets, counts.replicates, counts.metric.groups)
-            return Rules(rules.compute(), heldout)
+            rates = heldout_rules(rules, counts.relations)
+            heads = counts.subsets, counts.replicates, counts.metric.groups
+            heldout = rule_columns(rules, counts.relations, *heads, rates=rates)
+            return Rules(rules.compute(), heldout, rates)
         return None
 
     def columns(self, answer: Rules) -> pd.DataFrame:
@@ -264,19 +267,37 @@ def nearest_words(sentence: Sentence) -> Int[np.ndarray, "words rules"]:
     return np.concatenate([before, after], axis=1)
 
 
+def heldout_rules(rules: DependencyRules, rows: Mapping[str, frozenset[str]]) -> dict[str, dict[str, HeldOutRate]]:
+    """Return the held-out accuracies of both families of rules, for each name of a row and the relations it counts."""
+    subsets, replicates = rules.split_counts()
+    return {
+        name: {
+            family: _heldout_rules(rules.pairs, relations, subsets, replicates, members)
+            for family, members in FAMILIES.items()
+        }
+        for name, relations in rows.items()
+    }
+
+
 def rule_columns(
-    rules: DependencyRules, rows: Mapping[str, frozenset[str]], heads: Counts, replicates: Counts, groups: Sequence[str]
+    rules: DependencyRules,
+    rows: Mapping[str, frozenset[str]],
+    heads: Counts,
+    replicates: Counts,
+    groups: Sequence[str],
+    *,
+    rates: Mapping[str, Mapping[str, HeldOutRate]] | None = None,
 ) -> pd.DataFrame:
     """Return the held-out accuracies of the rules, and how much more the best heads find, one row for each name."""
     # rows: for each row of the table of best heads, the relations that it counts.
     # heads, replicates, groups: the counts of heads, and the relations that are their groups.
-    rule_subsets, rule_replicates = rules.split_counts()
+    # rates: what `heldout_rules` returns, if it is known already.
+    rates = heldout_rules(rules, rows) if rates is None else rates
     table = []
-    for relations in rows.values():
+    for row, relations in rows.items():
         of_heads = heldout_rate([groups.index(name) for name in groups if name in relations], heads, replicates)
         columns: dict[str, float] = {}
-        for name, family in FAMILIES.items():
-            of_rules = _heldout_rules(rules.pairs, relations, rule_subsets, rule_replicates, family)
+        for name, of_rules in rates[row].items():
             gain = gain_columns(of_heads.value - of_rules.value, of_heads.deviations - of_rules.deviations)
             columns[f"{name}_heldout"] = of_rules.value
             columns |= {key.replace("heldout", name): value for key, value in gain.items()}  # such as heldout_gain_low

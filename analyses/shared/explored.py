@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ...reports.columns import Schema
-from ...reports.explorer.data import Measure, Values
+from ...reports.explorer.data import Measure
+from ...reports.explorer.references import Values
 from ...reports.format import head_name, interval, percent
 
 DIGITS = 4

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ from ...reports.drawing import (
 )
 from ..comparison.results import Pairing
 from ..counting.comparable import Measured
-from ..counting.held_out import heldout_rate, interval_around, standard_error
+from ..counting.held_out import HeldOutRate, heldout_by_layer, interval_around, mean_rate, standard_error
 from ..counting.outcomes import Counts
 from ..dependency.accuracy import TOTALS
 from .collecting import CellCounts, Collector, KeptCell
@@ -191,16 +191,12 @@ def layer_accuracies(groups: Mapping[str, list[int]], counts: tuple[Counts, Coun
     subsets, replicates = counts
     n_words = {name: int(subsets.total[rows, 0].sum()) for name, rows in groups.items()}  # subset 0 is the corpus
     frequent = [name for name in groups if n_words[name] >= max(1, min_count)]
+    by_relation = [heldout_by_layer(groups[name], subsets, replicates) for name in frequent]
     layers = []
     for layer in range(subsets.correct.shape[-2]):
-        # A layer is treated as a model of one layer, so that its head is chosen, scored and resampled in the same way.
-        layer_subsets = replace(subsets, correct=subsets.correct[..., layer : layer + 1, :])
-        layer_replicates = replace(replicates, correct=replicates.correct[..., layer : layer + 1, :])
-        rates = [heldout_rate(groups[name], layer_subsets, layer_replicates) for name in frequent]
-        rates = [rate for rate in rates if not math.isnan(rate.value)]
-        value = float(np.mean([rate.value for rate in rates])) if rates else math.nan
-        deviations = np.mean([rate.deviations for rate in rates], axis=0) if rates else np.zeros(0)
-        layers.append(Measured(str(layer + 1), value, sum(n_words[name] for name in frequent), deviations))
+        rates = [of_layers[layer] for of_layers in by_relation if not math.isnan(of_layers[layer].value)]
+        mean = mean_rate(rates) if rates else HeldOutRate(math.nan, np.zeros(0))
+        layers.append(Measured(str(layer + 1), mean.value, sum(n_words[name] for name in frequent), mean.deviations))
     return LayerAccuracies(len(frequent), tuple(layers))
 
 

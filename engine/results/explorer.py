@@ -23,15 +23,15 @@ from ...reports.explorer.data import (
     Measure,
     Sample,
     SampledSentence,
-    Values,
     Writing,
     deflated,
 )
+from ...reports.explorer.references import Values
 from ...reports.finding import Finding
 from ...reports.format import head_name
 from .part import Part
 
-MOST_FINDINGS = 8
+MOST_FINDINGS = 10
 """The number of findings at the top of the page."""
 
 _BYTES_PER_CELL = 0.75
@@ -85,6 +85,7 @@ def explorer_of(
         heads=n_heads,
         causal=causal,
         measures=tuple(_for_all_heads(measure, n_layers, n_heads) for measure in measures),
+        references=tuple(reference for contribution in contributions for reference in contribution.references),
         cards=_cards(contributed, list(of_first_kinds.values()), n_layers, n_heads),
         findings=_findings(findings),
         ensembles=tuple(ensemble for contribution in contributions for ensemble in contribution.ensembles),

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..finding import Finding
 from .data import Ensemble, Fact, Measure, Predicted, Profile
+from .references import Reference
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Contribution:
         profiles: for each head, its attention by offset.
         ensembles: heads that find a relation together.
         predictions: what the model predicts in sampled inputs with and without some heads.
+        references: what measures are read beside.
 
     Example:
         >>> Contribution(phrases={"3-9": ("attends most to [SEP]",)}).measures
@@ -37,6 +39,7 @@ class Contribution:
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     ensembles: tuple[Ensemble, ...] = ()
     predictions: tuple[Predicted, ...] = ()
+    references: tuple[Reference, ...] = ()
 
 
 def together(contributions: Iterable[Contribution | None]) -> Contribution:

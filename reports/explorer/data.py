@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 
 from ...storage.writing import is_right_to_left, joined_words
 from ..finding import Finding
-
-Values = tuple[float | int | None, ...]
+from .references import Reference, Values
 
 _ESCAPED = {character: f"\\u{ord(character):04x}" for character in "<>&"}
 
@@ -41,6 +40,7 @@ class Measure:
         direction: the direction of attention that the measure is about.
         note: the definition in one sentence.
         low_is_best: whether the head with the smallest value is the best one, as with error rates.
+        reference: the id of what the values are read beside; empty for nothing.
 
     Example:
         >>> from attentionology.reports import Measure
@@ -64,6 +64,7 @@ class Measure:
     direction: str | None = None
     note: str = ""
     low_is_best: bool = False
+    reference: str = ""
 
 
 @dataclass(frozen=True)
@@ -264,6 +265,7 @@ class Explorer:
     heads: int
     causal: bool = False  # whether words see only the words before them
     measures: tuple[Measure, ...] = ()
+    references: tuple[Reference, ...] = ()  # what measures are read beside
     cards: tuple[Card, ...] = ()
     findings: tuple[Finding, ...] = ()  # the most important findings
     ensembles: tuple[Ensemble, ...] = ()

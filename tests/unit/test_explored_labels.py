@@ -9,9 +9,10 @@ import pytest
 from attentionology.analyses.ablation.heads import ABLATION
 from attentionology.analyses.clusters.clusters import HEAD_EMBEDDING
 from attentionology.analyses.coreference.best_heads import CELLS as MENTIONS
+from attentionology.analyses.coreference.best_heads import OVER_RULE as OVER_RULES
 from attentionology.analyses.dependency.best_heads import CELLS as WORDS
 from attentionology.analyses.dependency.best_heads import DIRECTIONS_IN_WORDS as ARROWS
-from attentionology.analyses.dependency.best_heads import GAINS
+from attentionology.analyses.dependency.best_heads import GAINS, OVER_RULE
 from attentionology.analyses.norms.shares import SHARES
 from attentionology.analyses.surface.gradients import GRADIENTS
 from attentionology.analyses.surface.shares import SURFACE
@@ -24,6 +25,8 @@ OFF = "What changes without the head"
 NAMED: list[tuple[Schema, dict[str, tuple[str, str]]]] = [
     (WORDS, {"accuracy": ("Dependency accuracy", "{relation}, {arrow}")}),
     (GAINS, {"gain": ("Gain over the best fixed offset", "{relation}, {arrow}")}),
+    (OVER_RULE, {"over_rule": ("Held out, over the best rule", "{relation}, {arrow}")}),
+    (OVER_RULES, {"over_rule": ("Held out, over the best rule", "{mentions}, {arrow}")}),
     (MENTIONS, {"accuracy": ("Antecedents", "{mentions}, {arrow}")}),
     (
         SURFACE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -86,6 +87,32 @@ def test_accuracies_and_gains_are_those_of_the_tables(run, explorer):
                 assert gain.high[index] == pytest.approx(row["gain_high"], abs=1e-4)
 
 
+def test_measures_are_read_beside_what_the_tables_have(run, explorer):
+    """Accuracies of a relation have the same marks and layers in both directions, and gains are over the best rule."""
+    references = {each.id: each for each in explorer.references}
+    assert len(references) == len(explorer.references)
+    named = {each.reference for each in explorer.measures if each.reference}
+    assert named == {name for name in references if not name.startswith("dependency/mean/")}
+    for row in run["dependency"].best.to_dict("records"):
+        if row["relation"] == "root" or math.isnan(row["tag_rule_heldout"]):
+            continue
+        reference = references[f"dependency/{row['relation']}/weight"]
+        offset = row["heldout_accuracy"] - row["heldout_gain"]
+        of_tags = max(row["tag_offset_heldout"], row["tag_rule_heldout"])
+        values = {mark.role: mark.value for mark in reference.marks}
+        expected = {"heldout": row["heldout_accuracy"], "position": offset, "rule": of_tags}
+        assert values == pytest.approx({**expected, "random": row["control_accuracy"]})
+        for direction in ("dep->head", "head->dep"):
+            name = f"dependency/{row['relation']}/{direction}"
+            accuracy, gain = (measure(explorer, f"{name}/{kind}/weight") for kind in ("accuracy", "over_rule"))
+            assert accuracy.reference == gain.reference == reference.id
+            assert np.allclose(gain.values, np.array(accuracy.values) - max(offset, of_tags), atol=1e-6)
+        assert len(reference.layers.values) == explorer.layers
+        several = len(run["dependency"].claimed) > 1
+        assert reference.beside == ("dependency/mean/weight" if several else "")
+        assert not several or reference.beside in references
+
+
 def test_other_measures_are_those_of_the_tables(run, explorer):
     heads = run["surface"].tables.heads
     for name in ("entropy", "previous", "last_special"):
@@ -149,6 +176,15 @@ def test_coreference_is_part_of_it(coreference):
         found = measure(explorer, f"coreference/all/{direction}/accuracy/weight")
         assert list(found.values) == table.sort_values(["layer", "head"])["accuracy"].tolist()
         assert found.relation == "coreference"
+        gain = measure(explorer, f"coreference/all/{direction}/over_rule/weight")
+        rules = results.tables.baselines.query("type == 'all' and baseline in ['rule-based', 'nearest']")["accuracy"]
+        assert np.allclose(gain.values, np.array(found.values) - rules.max(), atol=1e-6)
+        reference = next(each for each in explorer.references if each.id == found.reference)
+        assert [mark.role for mark in reference.marks] == ["heldout", "position", "rule", "random"]
+        assert reference.marks[3].value is None
+        assert reference.marks[0].value == pytest.approx(
+            results.tables.best.query("candidates == 'preceding' and type == 'all'")["heldout_accuracy"].item()
+        )
     assert "rules" in explorer.findings[0].text
     best = results.tables.best.query("candidates == 'preceding' and type == 'all'").iloc[0]
     [card] = [card for card in explorer.cards if card.head == f"{best['layer']}-{best['head']}"]

@@ -109,13 +109,15 @@ def test_maps_that_all_heads_share_are_said_to_be_so_where_they_are_repeated():
 def test_each_analysis_gives_its_first_findings_before_any_gives_its_others():
     """They are listed by analysis, those that are left out are its last ones, and equal ones are told apart."""
     many, one, few = (
-        [Finding(name * number, "#") for number in range(1, n + 1)] for name, n in zip("abc", (9, 1, 3), strict=True)
+        [Finding(name * number, "#") for number in range(1, n + 1)] for name, n in zip("abc", (11, 1, 3), strict=True)
     )
     assert [finding.text for finding in _findings([many, one, few])] == [
         "a",
         "aa",
         "aaa",
         "aaaa",
+        "aaaaa",
+        "aaaaaa",
         "b",
         "c",
         "cc",

@@ -191,17 +191,9 @@ export function kindsIn(view: View): string[] {
   return view.drawn?.kinds ?? [...new Set(view.slots.flatMap((slot) => (slot ? [slot.kind] : [])))];
 }
 
-/**
- * The view of another head. It is asked what it is best at, by its card, unless the matrix shows another single relation,
- * for which heads are being compared.
- */
-export function withHead(view: View, head: number, data: Explorer): View {
-  const shown = data.measures.find((item) => item.id === view.measure);
-  const same = { ...withSlot(view, 0, { head: null }), head, word: null };
-  if (shown?.relation && !shown.relation.startsWith("all")) return same;
-  const ids = data.cards[head]?.facts.map((fact) => fact.measure) ?? [];
-  const best = ids.map((id) => data.measures.find((item) => item.id === id)).find((item) => item?.relation && item.direction);
-  return best ? { ...same, relation: best.relation, direction: best.direction } : same;
+/** The view of another head, which is asked the same as the one before: matrix, card and sentences keep one question. */
+export function withHead(view: View, head: number): View {
+  return { ...withSlot(view, 0, { head: null }), head, word: null };
 }
 
 /** The view with another measure, and with the relation, direction and kind of map that the measure is about. */

@@ -1,10 +1,10 @@
 // Slots A and B side by side, on one scale, or B subtracted from A.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { View, Word } from "./address";
 import { withSlot } from "./address";
 import type { LiveSentence, SampledSentence } from "./data";
-import { headName, rowsOf, runningText } from "./data";
+import { columnsOf, headName, rowsOf, runningText } from "./data";
 import { AllHeads } from "./drawing/all";
 import type { Drawable } from "./drawing/figure";
 import { Drawing, onOneScale, panelsOf, subtracted } from "./drawing/figure";
@@ -14,7 +14,7 @@ import { arrow } from "./format";
 import type { Go } from "./hooks";
 import { ignored, usePromise } from "./hooks";
 import { mapsOf } from "./inflate";
-import type { Tokens } from "./linking";
+import type { Links, Tokens } from "./linking";
 import { common, inverse, linked, linksOf, tokensOf } from "./linking";
 import { LivePredictions, Predictions } from "./predictions";
 import { NAMES } from "./slots";
@@ -96,12 +96,16 @@ function useDrawings(props: Props): { held: Drawings | null; busy: boolean } {
   return { held: held.current, busy: found === null };
 }
 
-/** The word of one slot that corresponds to a word of the other one. */
-function across(word: Word | null, from: Drawn, to: Drawn): Word | null {
-  if (!word) return null;
-  const links = linksOf(tokens(from), tokens(to), linked);
-  const index = (word.side === "row" ? links.rows : links.columns)[word.index] ?? null;
-  return index === null ? null : { side: word.side, index };
+/** The words of each slot that correspond to those of the other one. */
+function linksBetween(one: Drawn, other: Drawn): [Links, Links] {
+  const { rows, columns } = linksOf(tokens(one), tokens(other), linked);
+  const back = { rows: inverse(rows, other.sentence.rows.length), columns: inverse(columns, columnsOf(other.sentence).words.length) };
+  return [{ rows, columns }, back];
+}
+
+function across(word: Word | null, links: Links | undefined): Word | null {
+  const index = word && (links?.[word.side === "row" ? "rows" : "columns"][word.index] ?? null);
+  return word && index !== null ? { side: word.side, index } : null;
 }
 
 function without(words: string[], absent: Set<number> | undefined): string {
@@ -130,9 +134,10 @@ export function Bench(props: Props) {
   const onGo = busy ? ignored : go;
   const two = filled[1] !== null;
   const [one, other] = held?.drawn ?? [];
+  const [toB, toA] = useMemo(() => (one && other ? linksBetween(one, other) : []), [held]);
   const keep = (which: number, word: Word | null): void => {
     const sentence = one?.filled.slot.text ? null : (one?.sentence.id ?? null);
-    const at = which && one && other ? across(word, other, one) : word;
+    const at = which ? across(word, toA) : word;
     onGo({ ...(one?.filled.slot.text ? view : withSlot(view, 0, { sentence })), word: at }, true);
   };
   const open = (which: number, head: number): void => {
@@ -145,9 +150,8 @@ export function Bench(props: Props) {
     const panels = held?.panels[which] ?? [];
     if (!drawn) return <div class="frame" aria-busy="true" style={{ minHeight: 200 }} />;
     const { sentence, data, filled: { head, kind }, live } = drawn;
-    const partner = held?.drawn[1 - which];
     const stored = live ? [] : (data.predictions ?? []).filter((item) => item.sentence === sentence.id);
-    const word = which && one && other ? across(view.word, one, other) : view.word;
+    const word = which ? across(view.word, toB) : view.word;
     return (
       <>
         {view.drawing === "all" ? (
@@ -158,7 +162,7 @@ export function Bench(props: Props) {
             view={{ ...drawn.view, drawing: view.drawing, special: view.special, word }}
             panels={panels}
             onKeep={(kept) => keep(which, kept)}
-            hand={hand && hand.which !== which && partner ? across(hand.word, partner, drawn) : null}
+            hand={hand && hand.which !== which ? across(hand.word, which ? toB : toA) : null}
             onHand={(at) => setHand((before) => (at ? { which, word: at } : before?.which === which ? null : before))}
           />
         ) : (

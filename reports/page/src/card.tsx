@@ -5,7 +5,9 @@ import { headIndex, headName } from "./data";
 import { percent } from "./format";
 import type { Go } from "./hooks";
 import type { View } from "./address";
-import { kindsIn, withMeasure, withSlot } from "./address";
+import { withMeasure, withSlot, kindsIn } from "./address";
+import { Marks } from "./marks";
+import { askedAccuracy, referenceOf } from "./references";
 import type { Strength } from "./strengths";
 import { barOf, beside, strengths } from "./strengths";
 
@@ -95,15 +97,20 @@ export function HeadCard({ data, view, go }: Props) {
     if (index !== null) go(withSlot(view, 1, { head: index }));
   };
   const name = headName(head, data);
+  const accuracy = askedAccuracy(data, view);
+  const reference = referenceOf(data, accuracy);
   return (
     <>
       <section class="card" aria-label={`Head ${name}`}>
         <h3>Head {name}</h3>
+        {accuracy && reference && <Marks {...{ data, reference, head }} measure={accuracy} />}
         {card && (
           <dl>
-            {strengths(data, card, head, view).map((strength) => (
-              <Line key={`${strength.label} ${strength.measure?.id}`} {...{ data, view, go, strength, head }} />
-            ))}
+            {strengths(data, card, head, view)
+              .filter(({ measure }) => !reference || !measure || measure !== accuracy || measure.id !== view.measure)
+              .map((strength) => (
+                <Line key={`${strength.label} ${strength.measure?.id}`} {...{ data, view, go, strength, head }} />
+              ))}
           </dl>
         )}
         {card && (

@@ -1,5 +1,7 @@
 // The data that Python writes into the page. The names are those of the dataclasses of reports/explorer.
 
+import type { Reference } from "./references";
+
 /** The page: runs, of which it shows one or compares two, and what a server that has models can draw. */
 export interface Bench {
   runs: Explorer[];
@@ -52,6 +54,8 @@ export interface Explorer {
   /** Whether words see only the words before them; runs of earlier versions do not say it. */
   causal?: boolean;
   measures: Measure[];
+  /** What measures are read beside; runs of earlier versions have none. */
+  references?: Reference[];
   cards: Card[];
   findings: Finding[];
   /** Runs of earlier versions have none. */
@@ -80,6 +84,8 @@ export interface Measure {
   note: string;
   /** Whether the head with the smallest value is the best one. */
   low_is_best?: boolean;
+  /** The id of what the values are read beside; empty or absent for nothing. */
+  reference?: string;
 }
 
 export interface Fact {

@@ -2,13 +2,13 @@
 
 import type { Ensemble, Explorer, SampledSentence } from "./data";
 import { storedHead } from "./data";
-import { together } from "./ensembles";
+import { mostAttended, together } from "./ensembles";
 import type { Maps } from "./inflate";
 import type { Pick } from "./picks";
-import { PICKS, pickOf } from "./picks";
+import { pickOf } from "./picks";
 import type { Search } from "./search";
 import type { Decision, Reach } from "./tasks";
-import { ALIGNMENT, COREFERENCE, decide, ordered, tasks } from "./tasks";
+import { ALIGNMENT, COREFERENCE, decide, ordered, tasks, wordTasks } from "./tasks";
 
 /** Which sentences are listed: those that a head gets wrong, for example, or those in which it picks a sibling. */
 export type Shown = "all" | "right" | "wrong" | `wrong:${Pick}`;
@@ -69,12 +69,19 @@ export async function examples(data: Explorer, maps: Maps, question: Question): 
   for (const sentence of data.sample?.sentences ?? []) {
     const head = storedHead(question.head, question.kind, data);
     const { ensemble } = question;
-    const guesses = ensemble
+    let asked = tasks(sentence, question.relation);
+    let guesses = ensemble
       ? ((await together(data, maps, sentence, ensemble))?.guesses ?? null)
       : await maps.guess(sentence, `${question.kind}/${question.direction ?? ""}`, head);
+    if (!asked.length && question.relation === null) {
+      // Without gold, a head is asked about every word; without stored guesses, what it picks is read from its map.
+      asked = wordTasks(sentence);
+      const map = guesses || sentence.columns !== null ? null : await maps.head(sentence, question.kind, head);
+      if (map) guesses = mostAttended(map, sentence.special);
+    }
     // The heads of an ensemble may look in different directions, so that together they may see every word.
     const reach = reachOf(data, ensemble ? "both" : question.direction);
-    const decisions = decide(tasks(sentence, question.relation), guesses, reach);
+    const decisions = decide(asked, guesses, reach);
     const right = decisions.filter((decision) => decision.verdict === "right").length;
     const judged = decisions.filter((decision) => decision.verdict !== null).length;
     if (decisions.length || question.relation === null) result.push({ sentence, decisions, right, judged });
@@ -82,10 +89,11 @@ export async function examples(data: Explorer, maps: Maps, question: Question): 
   return ordered(result);
 }
 
-/** The examples with a right, or with a wrong, decision, in sentences that a search finds. */
+/** The examples with a decision that is shown, such as a wrong one, about a word that a search finds. */
 export function filtered(list: Example[], show: Shown, found: Search): Example[] {
-  const searched = list.filter((example) => found(example.sentence));
-  return searched.filter(({ sentence, decisions }) => show === "all" || decisions.some((decision) => shows(show, sentence, decision)));
+  return list.filter(({ sentence, decisions }) =>
+    decisions.length ? decisions.some((decision) => shows(show, sentence, decision) && found(sentence, decision.rows[0])) : show === "all" && found(sentence),
+  );
 }
 
 /** Whether a decision is among those that are shown. */
@@ -93,18 +101,6 @@ export function shows(show: Shown, sentence: SampledSentence, decision: Decision
   if (show === "all" || decision.verdict === show) return true;
   const pick = pickOf(sentence, decision);
   return pick !== null && show === `wrong:${pick}`;
-}
-
-/** How many wrong decisions pick each kind of word, in the order of the kinds. */
-export function picksIn(list: Example[]): [Pick, number][] {
-  const counts = new Map<Pick, number>(PICKS.map((pick) => [pick, 0]));
-  for (const { sentence, decisions } of list) {
-    for (const decision of decisions) {
-      const pick = pickOf(sentence, decision);
-      if (pick) counts.set(pick, (counts.get(pick) ?? 0) + 1);
-    }
-  }
-  return [...counts].filter(([, n]) => n);
 }
 
 /** The example to begin with: 8 to 14 words, a right guess and a wrong one, if there is such an example. */

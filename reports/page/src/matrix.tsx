@@ -3,19 +3,22 @@
 import { memo } from "preact/compat";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { View } from "./address";
-import { bestHead, headsOf, toggled, withHead } from "./address";
+import { bestHead, headsOf, toggled, withHead, withMeasure } from "./address";
 import type { Coloring } from "./color";
 import { coloring, inkOn, lightDark } from "./color";
 import type { Explorer, Measure } from "./data";
 import { headName } from "./data";
 import { Buttons } from "./buttons";
 import { captionOf } from "./caption";
+import { OneOf } from "./controls";
+import { Curve } from "./curve";
 import { interval, short, withUnit } from "./format";
 import type { Go } from "./hooks";
 import { ignored, useWidth } from "./hooks";
 import { ofLayer } from "./layers";
 import { Legend } from "./legend";
 import { rank } from "./rank";
+import { shortName, siblings } from "./references";
 
 const LABELS = 30; // the width of the names of the layers
 const MARGIN = 78; // the width of the mean and the best of each layer
@@ -129,7 +132,7 @@ export function Matrix({ data, view, go, measure }: Props) {
   };
   const open = (index: number, compare: boolean): void => {
     if (!compare) {
-      go(withHead(view, index, data));
+      go(withHead(view, index));
       return;
     }
     go(toggled(view, index));
@@ -170,8 +173,17 @@ export function Matrix({ data, view, go, measure }: Props) {
   }
   const margin = measure.categories ? [] : ["mean", "best"];
   const total = { width: LABELS + cell * data.heads + MARGIN, height: 18 + size.height * data.layers };
+  const of = siblings(data, measure);
   return (
     <div>
+      {of.length > 1 && (
+        <OneOf
+          label="Value of each head"
+          options={of.map((item) => ({ value: item.id, text: shortName(item) }))}
+          value={measure.id}
+          onChange={(id) => go(withMeasure(view, id, data))}
+        />
+      )}
       <div ref={frame} class="frame">
         <svg
           ref={svg}
@@ -226,6 +238,7 @@ export function Matrix({ data, view, go, measure }: Props) {
           ]),
         ]}
       />
+      <Curve data={data} measure={measure} />
     </div>
   );
 }

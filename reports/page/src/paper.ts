@@ -24,6 +24,7 @@ const FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif";
 const INK = "#1b1f24";
 const ROOM = 112; // pixels of a screen in an inch of paper, on which the smallest texts, of 11 pixels, then have 7 points
 const MARGIN = 6;
+const DRAWINGS = "svg.drawing, svg.matrix, svg.curves";
 const WAIT = 5000; // milliseconds for a view to be drawn
 
 function created(name: string, attributes: Record<string, string | number>, ...children: Node[]): SVGElement {
@@ -97,7 +98,7 @@ function images(grid: HTMLElement): SVGElement {
       const name = text(canvas.parentElement?.textContent ?? "", x + box.width / 2, y + box.height + 9, 9, { "text-anchor": "middle" });
       const place = { x, y, width: box.width, height: box.height };
       const frame = created("rect", { ...place, fill: "none", stroke: "#c9ced6", "stroke-width": 0.5 });
-      return [created("image", { ...place, href: canvas.toDataURL(), style: "image-rendering:pixelated" }), frame, name];
+      return [created("image", { ...place, href: canvas.toDataURL(), "image-rendering": "pixelated" }), frame, name];
     }),
   );
 }
@@ -174,7 +175,7 @@ function legend(stage: Element, width: number): { part: SVGElement; height: numb
 
 async function settled(stage: Element): Promise<void> {
   const start = performance.now();
-  const ready = (): boolean => stage.querySelector("svg.drawing, svg.matrix, .thumbnails canvas") !== null && !stage.querySelector("[aria-busy='true']");
+  const ready = (): boolean => stage.querySelector(`${DRAWINGS}, .thumbnails canvas`) !== null && !stage.querySelector("[aria-busy='true']");
   while (!ready() && performance.now() - start < WAIT) await new Promise((go) => setTimeout(go, 15));
 }
 
@@ -192,7 +193,9 @@ export async function figure({ again, title, caption }: View, width: Width, besi
     column.write(title, 12.5, { "font-weight": 600 });
     column.height += MARGIN;
     const key = legend(stage, room);
-    for (const svg of stage.querySelectorAll<SVGSVGElement>("svg.drawing, svg.matrix")) {
+    const drawings = [...stage.querySelectorAll<SVGSVGElement>(DRAWINGS)];
+    // The matrix has the curve of its layers below it, which is a figure of its own.
+    for (const svg of drawings.filter(({ classList }) => classList[0] === drawings[0]?.classList[0])) {
       const { width: wide, height } = svg.viewBox.baseVal;
       column.add(plain(svg), wide, height + MARGIN);
     }

@@ -13,17 +13,15 @@ import { arrow, count, percent } from "./format";
 import type { Go } from "./hooks";
 import { useName, usePromise } from "./hooks";
 import { canInflate, mapsOf } from "./inflate";
-import type { Example, Shown } from "./judging";
-import { directionsOf, examples, filtered, first, picksIn } from "./judging";
-import { ExampleList } from "./list";
-import type { Pick } from "./picks";
-import { PICK_NAMES } from "./picks";
+import type { Example } from "./judging";
+import { directionsOf, examples, filtered, first, reversed } from "./judging";
+import { Concordance } from "./concordance";
 import { search } from "./search";
-import type { Sort } from "./sorting";
-import { SORTS, SORT_NAMES, sorted } from "./sorting";
+import { sorted } from "./sorting";
 import { sourceOf } from "./slots";
 import type { Source } from "./sources";
 import { relationsOf } from "./tasks";
+import { storedUses } from "./uses";
 
 interface Props {
   sources: Source[];
@@ -78,6 +76,7 @@ export function Sentences({ sources, view, go }: Props) {
   const { data } = source;
   const sample = data.sample ?? EMPTY;
   const maps = mapsOf(data);
+  const usesSource = useMemo(() => storedUses(data, maps), [data, maps]);
   const relations = useMemo(() => relationsOf(sample.sentences), [sample]);
   const { head } = view;
   const { kind } = slot;
@@ -105,8 +104,6 @@ export function Sentences({ sources, view, go }: Props) {
   // Without a sample, the directions are those in which what was typed has guesses, if it was typed with its tree.
   const typedIn = sample.sentences.length ? [] : directionsOf(filled.flatMap((each) => each?.sentence ?? []), relation);
   const read = typedIn.find((each) => each === view.direction) ?? typedIn[0] ?? direction;
-  const wrong = view.show.startsWith("wrong");
-  const picks = useMemo(() => picksIn(list ?? []), [list]);
   const { right, judged } = sums(list ?? []);
   // While the sample of a head is read, no sentence is chosen yet, and what was drawn before stays.
   const reading = list === null && chosen === null && !slot.text && sample.sentences.length > 0;
@@ -199,61 +196,17 @@ export function Sentences({ sources, view, go }: Props) {
       </div>
       {sample.sentences.length > 0 && (
         <div class="listing">
-          <div class="controls">
-          <OneOf
-            label="Show"
-            options={[
-              { value: "all", text: "all" },
-              { value: "right", text: "right" },
-              { value: "wrong", text: "wrong" },
-            ]}
-            value={wrong ? "wrong" : view.show}
-            onChange={(show) => go({ ...withSlot(view, 0, { sentence: null }), show })}
+          <Concordance
+            {...{ source: usesSource, question, other, noun }}
+            sentences={sample.sentences}
+            kept={view}
+            onKeep={(change, replace) => go({ ...("sort" in change ? view : withSlot(view, 0, { sentence: null })), ...change }, replace)}
+            chosen={{ sentence: typed ? null : (chosen?.id ?? null), word: slot.sentence === null ? null : (view.word?.index ?? null) }}
+            onChoose={(use) =>
+              go({ ...withSlot(view, 0, { sentence: use.sentence, text: "" }), word: { side: reversed(direction) ? "column" : "row", index: use.word } })
+            }
+            name={`${headName(head, data)}-${relation ?? "any"}`}
           />
-          {wrong && picks.length > 0 && (
-            <div class="field">
-              <label for={`${id}-picked`}>Picked</label>
-              <select
-                id={`${id}-picked`}
-                value={view.show}
-                onChange={(event) => go({ ...withSlot(view, 0, { sentence: null }), show: event.currentTarget.value as Shown })}
-              >
-                <option value="wrong">any wrong word</option>
-                {picks.map(([pick, n]) => (
-                  <option key={pick} value={`wrong:${pick}`}>
-                    {PICK_NAMES[pick]} (n = {n.toLocaleString("en")})
-                  </option>
-                ))}
-              </select>
-            </div>
-          )}
-          <div class="field">
-            <label for={`${id}-search`}>Contains</label>
-            <input
-              id={`${id}-search`}
-              type="search"
-              value={view.search}
-              size={14}
-              placeholder="word, /regex/, relation:obj, tag:VERB"
-              aria-invalid={searched === null}
-              onInput={(event) => go({ ...withSlot(view, 0, { sentence: null }), search: event.currentTarget.value }, true)}
-            />
-          </div>
-          <div class="field">
-            <label for={`${id}-sort`}>Sort by</label>
-            <select id={`${id}-sort`} value={view.sort} onChange={(event) => go({ ...view, sort: event.currentTarget.value as Sort })}>
-              {SORTS.map((sort) => (
-                <option key={sort} value={sort} disabled={sort === "disagreement" && other === null}>
-                  {SORT_NAMES[sort]}
-                </option>
-              ))}
-            </select>
-          </div>
-          </div>
-          <p class="count" role="status">
-            {list ? `${count(shown.length, noun)}${view.show === "all" ? "" : pairs ? ` with a word that is aligned ${view.show === "right" ? "as" : "otherwise than"} the gold links say` : ` with a ${wrong ? "wrong" : view.show} guess${view.show.includes(":") ? `: ${PICK_NAMES[view.show.slice(6) as Pick]}` : ""}`}` : "Reading the sample …"}
-          </p>
-          {shown.length > 0 && <ExampleList examples={shown} show={view.show} chosen={chosen} onChoose={choose} />}
         </div>
       )}
       <p class="note">{sample.note}</p>

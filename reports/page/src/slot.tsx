@@ -35,8 +35,10 @@ function Box({ which, filled, view, go, chosen, follows }: Props) {
   const text = shown || (sampled ? runningText(rowsOf(sampled)) : "");
   const [draft, setDraft] = useState<string | null>(null);
   const id = useName();
-  useEffect(() => setDraft(null), [text]);
+  // What is being typed stays when the page reads its sample, or when another head is asked about another sentence.
+  useEffect(() => setDraft(null), [slot.text, slot.sentence, follows?.slot.text]);
   const draw = (): void => {
+    if (draft === null && !slot.text) return; // a sentence of the sample keeps its annotation
     const [first, second] = split(draft ?? text);
     if (!first) return;
     const own = withSlot(view, which, { text: first, sentence: null });

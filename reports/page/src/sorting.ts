@@ -1,4 +1,4 @@
-// The order of the sentences in the list.
+// The order of sentences, and of the rows of the concordance, see uses.ts.
 
 import type { Explorer } from "./data";
 import { storedHead } from "./data";
@@ -7,13 +7,16 @@ import { valueAt } from "./inflate";
 import type { Example, Question } from "./judging";
 import { examples, reversed } from "./judging";
 
-export const SORTS = ["documents", "length", "weight", "disagreement"] as const;
+export const SORTS = ["documents", "length", "weight", "distance", "left", "right", "disagreement"] as const;
 export type Sort = (typeof SORTS)[number];
 
 export const SORT_NAMES: Record<Sort, string> = {
   documents: "each document in turn",
   length: "length",
-  weight: "weight of the guess",
+  weight: "weight of the pick",
+  distance: "distance",
+  left: "context before",
+  right: "context after",
   disagreement: "disagreement of two heads or maps",
 };
 
@@ -39,6 +42,8 @@ export function disagreement(first: Example, second: Example | undefined): numbe
   return pairs.length ? pairs.filter(({ rows, guess }) => others.get(rows[0]) !== guess).length / pairs.length : 0;
 }
 
+const OF_SENTENCES: Sort[] = ["length", "weight", "disagreement"]; // other orders are those of words
+
 /** The examples in another order: the shortest first, or those with the largest weight or disagreement. */
 export async function sorted(
   list: Example[],
@@ -48,7 +53,7 @@ export async function sorted(
   question: Question,
   other: Question | null,
 ): Promise<Example[]> {
-  if (sort === "documents") return list;
+  if (!OF_SENTENCES.includes(sort)) return list;
   const keys = new Map<Example, number>();
   const second = sort === "disagreement" && other ? await examples(data, maps, other) : [];
   const bySentence = new Map(second.map((example) => [example.sentence, example]));

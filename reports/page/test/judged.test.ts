@@ -4,15 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Mention, SampledSentence } from "../src/data";
 import { NO_GUESS, UNSURE } from "../src/inflate";
-import type { Example, Shown } from "../src/judging";
-import { directionsOf, examples, filtered, first, picksIn, reachOf, reversed } from "../src/judging";
-import { Words } from "../src/list";
+import type { Example } from "../src/judging";
+import { directionsOf, examples, filtered, first, reachOf, reversed } from "../src/judging";
 import { pickOf } from "../src/picks";
 import { search } from "../src/search";
 import { sorted } from "../src/sorting";
 import type { Decision, Task } from "../src/tasks";
 import { ALIGNMENT, COREFERENCE, decide, decisionOf, mentionOf, ordered, relationsOf, tasks, verdictsOf, wordTasks } from "../src/tasks";
-import { DATA, decided, elements, map, sentence } from "./made";
+import { DATA, decided, map, sentence } from "./made";
 
 function mention(entity: string, start: number, end: number, head?: number): Mention {
   return { entity, start, end, type: "", ...(head === undefined ? {} : { head }) };
@@ -48,8 +47,6 @@ test("a word is about its own mention, also within another one, and else about t
   const decided = decide(tasks(one, COREFERENCE), Uint16Array.from([NO_GUESS, NO_GUESS, NO_GUESS, 0, 0, 1, 0, 0, 7, 8]), () => true);
   assert.deepEqual(decided.map(({ rows }) => rows), [[8, 3, 4, 5, 6, 7], [5, 4, 6], [5, 4], [9]]);
   assert.deepEqual([3, 4, 5, 6, 8, 9, 10].map((row) => decisionOf(decided, row)?.rows.length), [6, 3, 3, 3, 6, 1, undefined]);
-  const listed = Words({ example: { sentence: one, decisions: decided, right: 2, judged: 3 }, show: "all" });
-  assert.deepEqual(elements(listed, "b").map(({ props }) => `${props.children} ${props["class"]}`), ["c wrong", "d right", "e right", "f right", "g wrong", "h wrong", "i right"]);
   assert.deepEqual([...verdictsOf(decided)].sort(), [[3, "wrong"], [4, "right"], [5, "right"], [6, "right"], [7, "wrong"], [8, "wrong"], [9, "right"]]);
 });
 
@@ -178,8 +175,6 @@ test("a wrong guess is the first of the kinds that it fits", () => {
   const none = [{ verdict: "right" }, { verdict: null }, { syntactic: false }, { relation: COREFERENCE }, { relation: ALIGNMENT }] as const;
   for (const more of none) assert.equal(pick(1, 4, more), null);
   assert.equal(pick(1, null), null);
-  const listed: Example = { sentence: CLAUSE, right: 1, judged: 3, decisions: [decided(1, 4), decided(8, 5), decided(6, 4), decided(4, 3)] };
-  assert.deepEqual(picksIn([listed]), [["punctuation", 1], ["argument", 2], ["grandparent", 1]]);
 });
 
 test("sentences are listed by what a head gets right or wrong in them, and by a search", () => {
@@ -189,6 +184,8 @@ test("sentences are listed by what a head gets right or wrong in them, and by a 
     filtered([right, wrong], show, search(text) ?? (() => false)).map((example) => example.sentence.id);
   assert.deepEqual([listed("all"), listed("right"), listed("wrong"), listed("all", "gave")], [["c", "t"], ["c"], ["t"], ["c"]]);
   assert.deepEqual([listed("wrong:argument"), listed("wrong:sibling")], [[], ["t"]]);
+  // The relation and the part of speech are those of the word that is asked.
+  assert.deepEqual([listed("all", "relation:nsubj"), listed("all", "relation:advmod"), listed("all", "tag:PRON"), listed("all", "tag:ADV")], [["c"], [], ["c"], []]);
 });
 
 test("the first sentence has 8 to 14 words, and a right and a wrong guess if there is one", () => {
@@ -206,26 +203,6 @@ test("the first sentence has 8 to 14 words, and a right and a wrong guess if the
   assert.deepEqual(ordered(alone).map((example) => example.sentence.rows.length - 1), [2, 4, 5, 3]);
   const list = [words(5, 0, 0, "x"), words(4, 0, 0, "x"), words(6, 0, 0, "y"), words(3, 0, 0), words(2, 0, 0, "x")];
   assert.deepEqual(ordered(list).map((example) => example.sentence.rows.length - 1), [2, 3, 6, 4, 5]);
-});
-
-test("judged words of the list are bold if they are at most half of the words, and wrong ones always", () => {
-  const bold = (judged: string, show: Shown): string => {
-    const decisions = [...judged].map((_, i) => decided(i + 1, 0, { verdict: i ? "wrong" : "right" }));
-    const example = { sentence: sentence("s", ["[CLS]", ..."abcd", "[SEP]"]), decisions, right: 1, judged: decisions.length };
-    return elements(Words({ example, show }), "b").map(({ props }) => props.children).join("");
-  };
-  assert.deepEqual([bold("ab", "all"), bold("abc", "all"), bold("abcd", "right"), bold("abcd", "wrong")], ["ab", "", "a", "bcd"]);
-});
-
-test("a long sentence of the list is cut around its first judged word, with dots where words are left out", () => {
-  const shown = (n: number, judged: number): unknown[] => {
-    const rows = Array.from({ length: n }, (_, i) => `w${i}`);
-    const example = { sentence: sentence("s", rows), decisions: [decided(judged, null)], right: 0, judged: 1 };
-    const [before, words, after] = Words({ example, show: "all" }).props.children as [unknown, { key: number }[], unknown];
-    return [before, words[0]?.key, words.at(-1)?.key, after];
-  };
-  assert.deepEqual([shown(16, 15), shown(17, 8), shown(17, 9)], [[false, 0, 15, false], [false, 0, 15, "…"], ["… ", 1, 16, false]]);
-  assert.deepEqual([shown(40, 20), shown(40, 39)], [["… ", 12, 27, "…"], ["… ", 24, 39, false]]);
 });
 
 test("what the heads of an ensemble see together is the whole sentence, also in a causal model", async () => {

@@ -132,25 +132,22 @@ def test_back_leads_to_the_view_that_the_page_opens_with(open_page, small_page):
     assert_texts(name, [first])
 
 
-def test_a_head_is_asked_what_it_is_best_at(open_page, small_page, small):
-    """Where the matrix shows no single relation, a click asks the best relation of the card."""
-    measures = {measure["id"]: measure for measure in small["measures"]}
-    whole = next(m for m in small["measures"] if not m["relation"] or m["relation"].startswith("all"))
-    page = open_page(small_page, f"#head=1-1&measure={whole['id']}")
-    for index, card in enumerate(small["cards"]):
-        asked = [measures[fact["measure"]] for fact in card["facts"] if fact["measure"] in measures]
-        best = next((each for each in asked if each["relation"] and each["direction"]), None)
-        if best is not None and index:
-            cell(page, card["head"]).click()
-            assert page.get_by_label("Relation").input_value() == best["relation"]
-            break
-    else:
-        raise AssertionError("no card of the made-up data names a relation")
-    single = next(m for m in small["measures"] if m["relation"] and not m["relation"].startswith("all"))
-    follow(page, f"#head=1-1&measure={single['id']}")
-    page.get_by_role("heading", name="Head 1-1", exact=True).wait_for()
-    cell(page, "2-2").click()
-    assert page.get_by_label("Relation").input_value() == single["relation"]
+def test_a_click_keeps_one_question(open_page, small_page, small):
+    """The matrix, the card and the sentences go on asking the same, whatever the other head is best at."""
+    whole = next(m for m in small["measures"] if m["relation"] == "all")
+    single = next(m for m in small["measures"] if m["relation"] not in (None, "all"))
+    page = open_page(small_page)
+    for measure in (whole, single):
+        follow(page, f"#head=1-1&measure={measure['id']}")
+        page.get_by_role("heading", name="Head 1-1", exact=True).wait_for()
+        for head in ("2-1", "4-5"):
+            cell(page, head).click()
+            page.get_by_role("heading", name=f"Head {head}", exact=True).wait_for()
+            shown = page.get_by_role("combobox", name="Color by").input_value()
+            assert shown == f"{measure['group']}: {measure['label']}"
+            assert page.get_by_label("Relation").input_value() == measure["relation"]
+            assert page.get_by_role("radio", name="dep→head").is_checked()
+            assert f"head {head}: " in page.locator(".sentences h3").text_content()
 
 
 def test_measures_are_searched_and_chosen(open_page, small_page, small):
@@ -205,7 +202,7 @@ def test_undefined_values_and_categories(open_page, small_page, small):
 def test_rows_and_columns_are_numbered_and_compared_heads_marked(open_page, small_page):
     page = open_page(small_page, "#head=2-1,3-4")
     assert_texts(page.get_by_role("rowheader"), [str(layer) for layer in range(1, 7)])
-    assert_texts(page.get_by_role("columnheader"), [str(head) for head in range(1, 13)])
+    assert_texts(page.locator(".matrix").get_by_role("columnheader"), [str(head) for head in range(1, 13)])
     for name, heads in (("chosen", ["12"]), ("compared", ["27"])):
         marked = page.locator(f".cell.{name}")
         assert [each.get_attribute("data-head") for each in marked.all()] == heads
@@ -250,7 +247,7 @@ def test_an_address_that_names_what_is_not_there_is_reported(open_page, small_pa
     page = open_page(small_page, "#head=99-1&measure=nothing&relation=obj&%E0%A4%A=1")
     alert = page.get_by_role("alert")
     assert alert.text_content() == "This report does not have measure “nothing”, head “99-1”."
-    assert_count(page.get_by_role("gridcell"), 72 + 6)  # the heads, and a summary of each layer
+    assert_count(page.locator(".matrix").get_by_role("gridcell"), 72 + 6)  # heads, and a summary of each layer
 
 
 def test_links_to_other_parts_of_the_page_leave_the_view_alone(open_page, small_page):

@@ -255,7 +255,7 @@ def test_paper_is_white_and_has_no_controls(open_page, report):
     page.locator(".drawing").wait_for()
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
-    for hidden in (".contents", ".controls", ".buttons", ".examples", ".filter"):
+    for hidden in (".contents", ".controls", ".buttons", ".uses", ".filter"):
         assert all(not element.is_visible() for element in page.locator(hidden).all())
     assert page.locator(".matrix").is_visible()
     assert page.locator(".drawing").is_visible()

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from tests.acceptance.page.conftest import written
-from tests.acceptance.page.test_sentences import listed, shape_of, unpacked, verdicts
+from tests.acceptance.page.listing import listed
+from tests.acceptance.page.test_sentences import shape_of, unpacked, verdicts
 from tests.acceptance.page.waiting import assert_count
 
 Data = dict[str, Any]
@@ -89,7 +90,8 @@ def test_what_does_a_head_do(reader: Reader, small: Data) -> None:
     assert line.get_by_role("button").text_content() == f"{value:.1f} % [{low:.1f}, {high:.1f}]"
     better = sum(other > measure["values"][12] for other in measure["values"])
     assert line.locator("small").text_content() == f"n = {measure['n']} · baseline 40.0 · rank {better + 1} of 72"
-    assert reader.page.get_by_label("Relation", exact=True).input_value() == "obj"  # what the head is asked
+    reader.click(line.get_by_role("button"))  # now it is asked this
+    assert reader.page.get_by_label("Relation", exact=True).input_value() == "obj"
 
 
 def test_all_heads_and_both_maps_on_a_sentence(reader: Reader) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from attentionology.corpora_loaders import Sentence
 from tests.acceptance.page.conftest import written
+from tests.acceptance.page.listing import listed, uses
 from tests.acceptance.page.made_up import made_up
-from tests.acceptance.page.waiting import assert_count
 
 HEADS, RELATIONS = (2, 0, 4, 2, 2), ("det", "root", "det", "obj", "punct")
 WORDS = {
@@ -98,17 +98,19 @@ def test_a_line_about_words_keeps_its_order(open_page, path):
 
 def test_texts_have_the_direction_and_the_spaces_of_their_script(open_page, path):
     page = opened(open_page, path, "english", "lines")
-    assert_count(page.locator(".example"), 4)
-    for example in page.locator(".example").all():
-        name = example.locator("small bdi").first.text_content()
-        words = example.locator(".words")
-        assert words.get_attribute("dir") == ("rtl" if name in ("hebrew", "arabic") else "ltr")
-        if name in TEXTS:
-            assert words.text_content().strip() == TEXTS[name]
-        box = words.bounding_box()
-        first = words.locator("bdi, b").first.bounding_box()
-        begins_at_right = first["x"] + first["width"] > box["x"] + box["width"] - 12
-        assert begins_at_right == (name in ("hebrew", "arabic"))
+    rows = uses(page)
+    assert len({row["sentence"] for row in rows}) == 4
+    for row in page.locator(".rows .use").all():
+        name = row.get_attribute("title")
+        context = row.locator(".context")
+        right_to_left = name in ("hebrew", "arabic")
+        assert context.get_attribute("dir") == ("rtl" if right_to_left else "ltr")
+        word, before = context.locator("b").bounding_box(), context.locator(".left bdi").bounding_box()
+        if context.locator(".left").text_content():
+            assert (before["x"] > word["x"]) == right_to_left
+    for name, text in TEXTS.items():
+        first = next(row for row in rows if row["sentence"] == name)
+        assert f"{first['left']} {first['form']} {first['right']}".strip() == text or " " not in text
 
 
 def test_a_search_finds_what_is_written_across_words(open_page, path):
@@ -120,5 +122,4 @@ def test_a_search_finds_what_is_written_across_words(open_page, path):
         ("/הילד קרא/", ["hebrew"]),
     ):
         page.locator("input[type=search]").fill(text)
-        assert_count(page.locator(".example"), len(found))
-        assert [each.locator("bdi").first.text_content() for each in page.locator(".example small").all()] == found
+        assert listed(page) == found
