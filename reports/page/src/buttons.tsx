@@ -1,10 +1,10 @@
 // The buttons that save a view as a figure, and its numbers.
 
 import { useRef, useState } from "preact/hooks";
-import { OneOf } from "./controls";
 import type { Cell, Format } from "./export";
 import { save, saveCsv } from "./export";
 import type { View, Width } from "./paper";
+import { WIDTHS } from "./paper";
 
 const FORMATS: Format[] = ["SVG", "PNG", "PDF"];
 
@@ -24,15 +24,10 @@ export function Buttons({ name, rows, ...view }: Props) {
           {format}
         </button>
       ))}
-      <OneOf
-        label="Printed width"
-        options={[
-          { value: "column", text: "column" },
-          { value: "text", text: "text" },
-        ]}
-        value={width}
-        onChange={setWidth}
-      />
+      <select aria-label="Printed width" value={width} onChange={(event) => setWidth(event.currentTarget.value as Width)}>
+        <option value="column">for a column, {WIDTHS.column} in</option>
+        <option value="text">for the text, {WIDTHS.text} in</option>
+      </select>
       {rows && (
         <button type="button" onClick={() => saveCsv(rows(), name)}>
           CSV

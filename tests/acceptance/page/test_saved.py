@@ -25,7 +25,7 @@ def texts(root):
 @pytest.mark.parametrize("view", ["lines", "arcs", "matrix", "all"])
 def test_views_are_drawn_for_the_width_of_print(open_page, small_page, small, view, width, inches):
     page = open_page(small_page, f"#head=1-2&relation=all&direction=dep->head&sentence={NAME}&view={view}")
-    page.locator(".drawn .buttons").get_by_role("radio", name=width).check(force=True)
+    page.locator(".drawn .buttons").get_by_label("Printed width").select_option(width)
     key = page.locator(".drawn .key > span:not(.domain)").all_text_contents()
     path, name = saved(page, ".drawn", "SVG")
     root = ET.fromstring(path.read_text("utf-8"))  # noqa: S314
