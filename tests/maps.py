@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from attentionology.analyses.alignment.decisions import SAME, in_float64
-from attentionology.analyses.alignment.links import LinkedPairs, decided
+from attentionology.analyses.alignment.links import LinkedPairs, decide_links
 from attentionology.analyses.alignment.series import REVERSE, Series
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.corpora_loaders import Sentence
@@ -80,8 +80,8 @@ def counted_words(seed: int = 0) -> DependencyAccuracy:
 def linked_pairs(maps: Mapping[Series, MapBatch], *, both: bool = False) -> LinkedPairs:
     """The links of maps, decided again in float64 where float32 cannot decide; of both directions if asked for."""
     series = [*maps, *(replace(each, direction=REVERSE) for each in maps if both)]
-    linked, depths = decided(maps, series)
+    linked, depths = decide_links(maps, series)
     for index in depths.nonzero().flatten().tolist():
         exact = {each: in_float64(batch, index) for each, batch in maps.items()}
-        linked.overwrite([index], decided(exact, series, SAME)[0])
+        linked.overwrite([index], decide_links(exact, series, SAME)[0])
     return linked

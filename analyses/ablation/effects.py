@@ -139,7 +139,7 @@ class AblationMaker:
             importance=None if self.lm is None else torch.stack(importance),
         )
 
-    def several(self, batch: SharedBatch, sets: Sequence[Sequence[Head]]) -> list[Float[Tensor, "sets items measures"]]:
+    def of_sets(self, batch: SharedBatch, sets: Sequence[Sequence[Head]]) -> list[Float[Tensor, "sets items measures"]]:
         """Return the effects in each sentence of switching off several heads at once, those of one of the sets."""
 
         def of_sets(comparison: _Comparison, fill: Tensor | None) -> Tensor:

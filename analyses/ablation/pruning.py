@@ -107,7 +107,7 @@ class PruningMaker:
 
     def of(self, batch: SharedBatch) -> list[tuple[Tensor, int]]:
         """Return for each sentence the sums of the effects (sets, measures), and how many words or masked pieces."""
-        return [(values.double().sum(1), values.shape[1]) for values in self.maker.several(batch, self.sets)]
+        return [(values.double().sum(1), values.shape[1]) for values in self.maker.of_sets(batch, self.sets)]
 
 
 def orders(

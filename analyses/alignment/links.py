@@ -141,22 +141,22 @@ class LinkMaker:
         layers_to_read = torch.cat([n_layers for _, n_layers in of_passes]).tolist()
         undecided = {index: n_layers for index, n_layers in enumerate(layers_to_read) if n_layers}
         for indices, exact in batch.exact(map_makers(self.series, self.merge), undecided, depths=undecided):
-            exact_links, _ = self._decided(exact, SAME)
+            exact_links, _ = self._decide(exact, SAME)
             linked.overwrite(indices, exact_links)
         return linked
 
     def in_float32(self, one_pass: PairBatch) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
         """Make the links of one forward pass, whose maps are then dropped, because they may fill the memory."""
         # Returns the links; and how many layers of each pair are to be read again in float64, which decides better.
-        return self._decided(one_pass.maps(map_makers(self.series, self.merge)), part_of_noise=1.0)
+        return self._decide(one_pass.maps(map_makers(self.series, self.merge)), part_of_noise=1.0)
 
-    def _decided(self, made: Sequence[MapBatch], part_of_noise: float) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
-        """Return `decided` for all series in one direction, given what each of their `map_makers` has made."""
+    def _decide(self, made: Sequence[MapBatch], part_of_noise: float) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
+        """Return `decide_links` for all series in one direction, given what each of their `map_makers` has made."""
         parts = (part for series in self.series for part in (series.one_way, *series.parts))
-        return decided(maps_of(self.series, self.merge, made), dict.fromkeys(parts), part_of_noise)
+        return decide_links(maps_of(self.series, self.merge, made), dict.fromkeys(parts), part_of_noise)
 
 
-def decided(
+def decide_links(
     maps: Mapping[Series, MapBatch], series: Iterable[Series], part_of_noise: float = 1.0
 ) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
     """Decide which words are linked in each series, given the maps of all series in the forward direction.
