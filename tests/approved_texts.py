@@ -28,6 +28,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator
 from rich.console import Console, Group
 
@@ -361,11 +362,12 @@ def _as_drawn(artist: Artist) -> Iterator[Artist]:
 
 
 def _look(artist: Artist) -> list[str]:
-    """The mark, the colors and the opacity of an artist, and where it leads: a link, and a digest if it has several."""
+    """The mark, colors, opacity and place of an artist, and where it leads: a link, and a digest if it has several."""
     looks = sorted(" ".join(filter(None, look)) for _, *look in mark_of(artist))
-    alpha = artist.get_alpha()
-    if isinstance(alpha, float) and not isinstance(artist, Legend):
+    if isinstance(alpha := artist.get_alpha(), float) and not isinstance(artist, Legend):
         looks.append(f"opacity {alpha:.3g}")
+    if isinstance(artist, Text):
+        looks.append("at " + " ".join(f"{float(end):.4g}" for end in artist.get_position()))
     links = [link for link in [artist.get_url(), *getattr(artist, "get_urls", list)()] if link]
     digest = f"({len(links)}, {zlib.crc32(' '.join(links).encode()):08x})"
     return [*looks, *links[:1], *([digest] if len(links) > 1 else [])]

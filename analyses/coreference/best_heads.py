@@ -34,7 +34,6 @@ from ..shared.references import best_rule, over_rule
 from .accuracy import CoreferenceTables
 from .decisions import ALL, DIRECTIONS, POLICIES, account, column_name
 from .figures import best_figure, distance_figure, heads_figure
-from .layers import reference_id, reference_of, rules_of
 from .rows import (
     CoreferenceQuestion,
     CoreferenceResults,
@@ -44,6 +43,9 @@ from .rows import (
     address_of,
     measure_id,
     mentions_of,
+    reference_id,
+    reference_of,
+    rules_of,
     under,
 )
 

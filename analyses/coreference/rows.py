@@ -12,9 +12,12 @@ import pandas as pd
 from ...corpora_loaders.documents import Documents
 from ...extractors import MapBatch, Windows, make_windows
 from ...reports.columns import Row, TableColumn
+from ...reports.explorer.references import Reference
 from ...reports.format import head_name, rows_of
 from ..contract import Counted, Guesses, OptionError, OptionSet, Reader, Request, Setting
 from ..counting.comparable import Comparable, measured_heads
+from ..counting.held_out import heldout_baseline, heldout_rate
+from ..counting.outcomes import Counts
 from ..counting.resampling import check_limit
 from ..questions import Question
 from ..shared.control import requests_with_control
@@ -24,8 +27,9 @@ from ..shared.merged_facts import key_of_texts, merges_by
 from ..shared.options import CountOptions
 from ..shared.previews import Answers
 from ..shared.record import MapFacts, map_facts
-from .accuracy import CoreferenceAccuracy, CoreferenceTables, groups_of_documents, mentions_by_group
-from .decisions import ALL, DIRECTIONS, POLICIES, AntecedentGuesses, sources_of_agreement
+from ..shared.references import Rule, marks_of
+from .accuracy import RULES, CoreferenceAccuracy, CoreferenceTables, groups_of_documents, mentions_by_group
+from .decisions import ALL, BASELINES, DIRECTIONS, POLICIES, AntecedentGuesses, sources_of_agreement
 from .options import CoreferenceOptions
 
 Head = tuple[str, int, int]  # direction, layer, head
@@ -207,6 +211,11 @@ class CoreferenceResults(Answers):
         return under(self.candidates, self.tables.best).reset_index(drop=True)
 
     @property
+    def row_of_all(self) -> dict[str, Any] | None:
+        """The best head for all mentions together; None if none was scored."""
+        return next((row for row in self.best_rows if row["type"] == ALL), None)
+
+    @property
     def best_rows(self) -> list[dict[str, Any]]:
         """The rows of the types that have any mentions, all types first."""
         return [row for row in rows_of(self.best) if row["total"]]
@@ -265,3 +274,42 @@ def _windows(options: CoreferenceOptions, setting: Setting, corpus: Documents) -
 def _asked(corpus: Documents) -> bool:
     """Return whether all documents come with questions of their own."""
     return corpus.facts.with_questions == len(corpus.documents)
+
+
+def of_policy(counts: Counts, policy: str) -> Counts:
+    """Return the counts under one choice of candidates."""
+    return replace(counts, correct=counts.correct[:, :, POLICIES.index(policy)])
+
+
+def rules_of(row: Row, counts: Mentions, results: CoreferenceResults) -> list[Rule]:
+    """Return the rules that heads are compared with for a row; they choose among preceding mentions."""
+    rows = counts.metric.members()[str(row["type"])]
+    easier = ""
+    if results.candidates != "preceding":
+        easier = f" It chooses among {results.candidates_in_words['preceding']}, which is easier than what heads do."
+    named = (
+        ("position", "nearest mention", BASELINES.index("nearest"), "The nearest candidate before the mention."),
+        ("rule", "rules", RULES, "The nearest candidate with the same words, the same head word, or that agrees."),
+    )
+    return [
+        Rule(role, label, heldout_baseline(rows, counts.subsets, counts.replicates, [index]), note + easier)
+        for role, label, index, note in named
+    ]
+
+
+def reference_of(row: Row, rules: list[Rule], counts: Mentions, results: CoreferenceResults, kind: str) -> Reference:
+    """Return what the measures of a type of mention are read beside."""
+    subsets, replicates = (of_policy(part, str(row["candidates"])) for part in (counts.subsets, counts.replicates))
+    best = heldout_rate(counts.metric.members()[str(row["type"])], subsets, replicates)
+    layers = results.answers.get("layers", {}).get(row["type"])
+    return Reference(
+        reference_id(row, kind),
+        mentions_of(row),
+        tuple(marks_of(row, best, rules, len(results.answers.get("control", ())))),
+        layers.curve() if layers and len(layers.rates) > 1 else None,
+    )
+
+
+def reference_id(row: Row, kind: str) -> str:
+    """Return the id of what the measures of a type of mention are read beside."""
+    return f"coreference/{row['type']}/{kind}"

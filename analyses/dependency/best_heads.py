@@ -42,8 +42,8 @@ from ..shared.explored import head_measures, points, share
 from ..shared.head_counts import MODEL
 from ..shared.references import Rule, best_rule, marks_of, over_rule
 from .accuracy import TOTALS, DependencyAccuracy
-from .layers import MEAN, reference_id
 from .rows import (
+    MEAN,
     SHOWN,
     DependencyQuestion,
     DependencyResults,
@@ -52,6 +52,7 @@ from .rows import (
     address_of,
     claimed,
     measure_id,
+    reference_id,
     style_of,
 )
 

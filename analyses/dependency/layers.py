@@ -11,9 +11,7 @@ from ...reports.finding import Finding
 from ...storage.writing import amount
 from ..shared.layers import ByLayer, by_layer, mean_of, sentences_about
 from .accuracy import members_of
-from .rows import DependencyQuestion, DependencyResults, Words, address_of, claimed
-
-MEAN = "mean"
+from .rows import MEAN, DependencyQuestion, DependencyResults, Words, address_of, claimed, reference_id
 
 
 class Layers(DependencyQuestion):
@@ -51,8 +49,3 @@ class Layers(DependencyQuestion):
         first = max(results.frequent, key=lambda row: row["heldout_accuracy"])
         findings = (Finding(text, address_of(first, kind)),) if text else ()
         return Contribution(findings=findings, references=references)
-
-
-def reference_id(name: str, kind: str) -> str:
-    """Return the id of what the measures of a relation are read beside; `MEAN` stands for all relations together."""
-    return f"dependency/{name}/{kind}"

@@ -331,3 +331,12 @@ def asked_phrases(asked: Asked, groups_of_words: Sequence[str]) -> tuple[str, ..
     phrases += [f"groups of relations: {'; '.join(groups)}"] if groups else []
     phrases += [f"not in the corpus: {', '.join(absent)}"] if absent else []
     return tuple(phrases)
+
+
+MEAN = "mean"
+"""The name that stands for all relations together."""
+
+
+def reference_id(name: str, kind: str) -> str:
+    """Return the id of what the measures of a relation are read beside; `MEAN` stands for all relations together."""
+    return f"dependency/{name}/{kind}"

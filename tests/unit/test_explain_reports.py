@@ -17,10 +17,10 @@ import pytest
 from attentionology.analyses.explanation.attention.interventions import ORDERS
 from attentionology.analyses.explanation.contract.results import ExplainResults, Highlight, HighlightedText
 from attentionology.analyses.explanation.contract.summary import OVERALL, Bootstrap, summarize
-from attentionology.analyses.explanation.contract.verdict import all_questions, verdicts
+from attentionology.analyses.explanation.contract.verdict import verdicts
 from attentionology.analyses.explanation.methods.correlation import significant
 from attentionology.analyses.explanation.methods.erasure import flip_table
-from attentionology.analyses.explanation.showing.section import explain_section, verdict_rows
+from attentionology.analyses.explanation.showing.section import explain_section
 from attentionology.engine.explain import Explanation
 from attentionology.reports.page import Section, write_report
 from tests.outlines import FIGURES as OUTLINES
@@ -269,38 +269,6 @@ def test_text_of_others_is_escaped(tmp_path):
     assert "predicted: _$x$_" in drawing
     assert "predicted: &lt;b&gt;good" in drawing
     assert "$m_1$" in drawing
-
-
-FLOORS = {
-    ("tau_loo", "tau_gradient_loo"): "tau_gradient_loo",
-    ("tau_loo", "tau_random"): "tau_random",
-    ("permutation_tvd", "epsilon"): "epsilon",
-    ("permutation_mean_tvd", "seed_mean_tvd"): "seed_mean_tvd",
-    ("seed_shuffled_jsd", "seed_jsd"): "seed_shuffled_jsd",
-    ("permutation_jsd", "exact_jsd"): "permutation_jsd",
-    ("removal_random", "removal_attention"): "removal_random",
-    ("removal_attention_gradient", "removal_attention"): "removal_attention_gradient",
-    ("sufficiency_random", "sufficiency_attention"): "sufficiency_random",
-    ("something", "else"): "else",
-}
-
-
-def asked(larger: str, smaller: str) -> tuple[str, str]:
-    """The test and the question that compare two columns."""
-    for test, question in all_questions():
-        if (question.larger, question.smaller) == (larger, smaller):
-            return test, question.question
-    return "t", "?"
-
-
-@pytest.mark.parametrize(("larger", "smaller", "floor"), [(*columns, floor) for columns, floor in FLOORS.items()])
-def test_number_and_floor_are_told_apart(larger, smaller, floor):
-    means = {larger: 0.7, smaller: 0.2}
-    test, question = asked(larger, smaller)
-    row: dict[str, Any] = {"test": test, "question": question, "larger": larger, "larger_mean": 0.7}
-    (found,) = verdict_rows(pd.DataFrame([{**row, "smaller": smaller, "smaller_mean": 0.2}]))
-    other = ({larger, smaller} - {floor}).pop()
-    assert (found["floor"]["mean"], found["number"]["mean"]) == (means[floor], means[other])
 
 
 @pytest.mark.parametrize(("verdict", "warned"), [("fails", True), ("undecided", True), ("passes", False)])

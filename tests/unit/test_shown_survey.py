@@ -14,29 +14,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attentionology.analyses.comparison.differences import Difference
-from attentionology.analyses.comparison.results import Side
 from attentionology.analyses.counting.comparable import Measured
 from attentionology.analyses.survey import accuracy, contrasts, training, transfer
 from attentionology.analyses.survey.accuracy import (
     MatrixMaker,
     accuracies_figure,
     accuracies_table,
-    differences_table,
     relations_of,
 )
 from attentionology.analyses.survey.choosers import ChooserContrast, ModelChoosers
-from attentionology.analyses.survey.contrasts import contrasts_table, differences_figure
+from attentionology.analyses.survey.contrasts import differences_figure
 from attentionology.analyses.survey.results import Survey, survey_section
 from attentionology.analyses.survey.rows import CellFailure, short_names
 from attentionology.analyses.survey.training import TrainingRows, training_figure
 from attentionology.analyses.survey.transfer import (
     TransferRows,
     transfer_figure,
-    transfer_relation,
     transfer_relation_table,
     transfer_table,
 )
-from attentionology.reports.drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, layer_shades
+from attentionology.reports.drawing import BLUE, GREEN, ORANGE, PURPLE
 from tests.shown_tables import on_page
 from tests.unit.test_survey_reading import printed, surveyed
 
@@ -75,17 +72,6 @@ def test_dark_entries_of_accuracies_have_white_text() -> None:
     assert labels(axes) == (["a", "b"], ["few", "many"])
     np.testing.assert_allclose(np.ravel(axes.collections[0].get_array()), [100 / 3, 60, 200 / 3, 50])
     assert accuracies_figure(MatrixMaker(survey), "nsubj") is None
-
-
-def test_cells_without_an_accuracy_say_why() -> None:
-    """One map failed on a treebank, and the other one of both was not asked for."""
-    survey = surveyed(min_count=3)
-    failed = replace(survey.results[0], best={}, failures=(CellFailure("weight", "too long"),))
-    survey = replace(survey, maps=("weight", "norm"), results=(failed, *survey.results[1:]))
-    axes, _ = drawn(accuracies_figure(MatrixMaker(survey), "obj"))
-    assert [text for text, _ in entries(axes)] == ["failed", "60.0", "–", "–", "66.7", "50.0", "–", "–"]
-    assert labels(axes)[0] == ["a (weight)", "a (norm)", "b (weight)", "b (norm)"]
-    assert axes.get_title("left") == "obj"
 
 
 def test_means_stand_below_the_differences_and_alone_if_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,16 +224,6 @@ def test_kinds_of_maps_have_a_column_if_there_are_several(maps: tuple[str, ...],
     assert (row["model"], row["chosen on"], row["z"]) == ("m", "y", "+4.0 [3.0, 5.0]")
 
 
-def test_heads_of_losses_lead_to_the_report_of_the_treebank_that_chose_them() -> None:
-    survey = transferred((-0.1, -0.04, 0))
-    table = transfer_relation_table(
-        losses_of(survey), survey, lambda cell, kind, row: f"#{cell.model} {cell.treebank} {kind} {row['head']}"
-    )
-    assert [table.columns[2].link(row) for row in table.rows] == [f"#hub/m data/{name} weight 1" for name in "xy"]
-    everything = with_losses(survey, rows=[{**row, "relation": "all"} for row in losses_of(survey).rows])
-    assert [transfer_relation(losses_of(each), each) for each in (survey, everything)] == ["det", "all"]
-
-
 def test_the_page_is_told_what_is_shown_of_these_cells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Relations for which there is no room are named, but not the one that the survey is about."""
     survey = surveyed(min_count=3)
@@ -283,20 +259,6 @@ def test_the_terminal_counts_cells_that_failed_and_names_the_kind_of_map() -> No
     assert "Failed: a on few (norm): no norms Failed: a on few: no trees" in said
 
 
-def test_means_over_treebanks_have_a_column_and_a_row() -> None:
-    for means, shown in ((True, ["few", "many", "mean"]), (False, ["few", "many"])):
-        survey = surveyed(min_count=3)
-        survey = survey if means else with_differences(survey, means=())
-        (row,) = on_page(differences_table(MatrixMaker(survey), "obj"))
-        assert [*row] == ["difference", *shown]
-        counted = on_page(contrasts_table(survey))
-        assert [row["treebank"] for row in counted] == ["few", "many", *(["mean of up to 2"] if means else [])]
-    (one,) = surveyed(min_count=3).means
-    survey = with_differences(surveyed(min_count=3), means=(replace(one, treebanks={"obj": 2, "det": 5, "nsubj": 3}),))
-    assert on_page(contrasts_table(survey))[-1]["treebank"] == "mean of up to 5"
-    assert "as means over up to 5 treebanks" in survey_section(survey).findings[0].text
-
-
 def test_heads_that_are_left_out_are_counted_by_cell_and_together() -> None:
     survey = surveyed()
     records = [{**(each.record or {}), "dependency": {"left_out": {"roots": 1000 + k, "empty_nodes": k}}}
@@ -310,24 +272,6 @@ def test_heads_that_are_left_out_are_counted_by_cell_and_together() -> None:
     ]
     said = " ".join(printed(survey).split())
     assert "left out in all cells together: 3,003 heads that are the root, 3 that are empty nodes." in said
-
-
-def test_findings_about_means_say_over_how_many_treebanks_they_are_and_stand_for_those_of_treebanks() -> None:
-    """Of kinds of maps, they name the model."""
-    survey = surveyed(min_count=3, scale=0.01)
-    (finding,) = survey_section(survey).findings
-    said = "“b” in none of 1 tested relations, as means over up to 2 treebanks, and less in 1 ("
-    assert finding.text.startswith(f"“a” clearly finds more than {said}heads chosen")
-    assert "obj (a 46.7 %, b 58.3 %, n = 103; -11.7 points [" in finding.text
-    few, many = survey_section(with_differences(survey, means=())).findings
-    assert "in none of 1 tested relations of few, and less in 1 (" in few.text
-    assert "in 1 of 1 tested relations of many, and less in none (" in many.text
-    one = survey.means[0]
-    sides: Any = {"first": Side("hub/m", "norm", "norm"), "second": Side("hub/m", "weight", "weight")}
-    maps = replace(one, about="maps", contrast=replace(one.contrast, **sides))
-    without = with_differences(replace(survey, models=("hub/m",), results=()), within=(), means=(maps,))
-    (finding,) = survey_section(without).findings
-    assert finding.text.startswith("hub/m: The map “norm” clearly finds more than the map “weight” in none of 1 tested")
 
 
 STEPS = (1, 10, 100)
@@ -355,25 +299,10 @@ def curves_of(survey: Survey) -> Figure:
     return training_figure(survey.training_table, survey, "m")
 
 
-def test_training_curves_are_those_of_the_relation_and_of_frequent_ones() -> None:
-    """Totals, roots and relations with few words have none; the survey's relation is black, whatever its words."""
-    last_step = [{**row, "n": 95} if (row["relation"], row["step"]) == ("obj", 100) else row for row in curves()]
-    of_last = curves_of(trained(last_step)).axes[0]  # more words than those of nsubj
-    assert [line.get_label() for line in of_last.lines] == ["det", "obj", "nsubj"]
-    above, _, last, below, _, _ = drawn(curves_of(trained(curves())))
-    colors = {"det": BLACK, "nsubj": BLUE, "obj": ORANGE}
-    assert {line.get_label(): line.get_color() for line in above.lines} == colors
-    for axes in (above, below):
-        np.testing.assert_allclose([line.get_ydata() for line in axes.lines], 50)
-        ends = [[(step, 40), (step, 60)] for step in STEPS]
-        np.testing.assert_allclose([bars.get_segments() for bars in axes.collections], [ends] * len(axes.lines))
-    legend = last.get_legend()
-    assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == [*colors]
-    layers = dict(zip(("layer 1", "layer 2"), map(tuple, layer_shades(2)), strict=True))
-    assert {line.get_label(): tuple(line.get_color()) for line in below.lines} == layers
-    of_nine = curves_of(trained(curves(), min_count=9, relation="iobj")).axes[0]
-    assert {line.get_label(): line.get_color() for line in of_nine.lines} == {
+def test_relations_with_as_many_words_as_asked_for_have_a_curve() -> None:
+    """The survey's relation, which is black, has none in this table."""
+    axes = curves_of(trained(curves(steps=(1,)), min_count=9, relation="iobj")).axes[0]
+    assert {line.get_label(): line.get_color() for line in axes.lines} == {
         "nsubj": BLUE, "obj": ORANGE, "det": GREEN, "rare": PURPLE,
     }  # fmt: skip
 
@@ -385,17 +314,10 @@ def test_steps_that_are_far_apart_have_a_logarithmic_axis(steps: Sequence[float]
     assert labels(figure.axes[3])[1] == [str(step) for step in steps]
 
 
-def test_training_figures_have_the_first_map_and_a_few_treebanks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_figures_have_a_few_treebanks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "_MOST_PANELS", 2)
-    rows = [*curves(), *curves(kind="norm", steps=(5, 6)), *curves(model="other", steps=(7, 8))]
-    figure = curves_of(trained(rows, maps=("weight", "norm")))
+    figure = curves_of(trained(curves(steps=(1,))))
     assert [axes.get_title("left") for axes in figure.axes] == ["x", "y", "", ""]
-    assert [axes.get_xlabel() for axes in figure.axes] == ["", "", "step", "step"]
-    names = ["by relation", "", "by layer, mean over relations", ""]
-    assert [axes.get_ylabel().removeprefix("held-out accuracy (%)\n") for axes in figure.axes] == names
-    assert {tuple(line.get_xdata()) for axes in drawn(figure) for line in axes.lines} == {STEPS}
-    assert figure.get_suptitle() == "m (weight)"
-    assert curves_of(trained(rows)).get_suptitle() == "m"
 
 
 def test_the_page_draws_a_few_models_and_names_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
