@@ -24,7 +24,7 @@ from ...reports.table import ShownTable
 from ..counting.best_head import interval, rate
 from .methods import RANDOM
 from .rows import NO_LAYER, ROOT_LENGTH, Key, ProbeQuestion, ProbeResults, Tested, TestedSentence, placed
-from .state_scores import MODEL
+from .trainings.state_folds import MODEL
 from .trainings.training import Kept
 
 EDGES = Schema(

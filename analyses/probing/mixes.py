@@ -15,7 +15,7 @@ from ...reports.columns import Schema, TableColumn
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from .rows import ProbeQuestion, ProbeResults, Tested
-from .state_scores import GOLD, MODEL
+from .trainings.state_folds import GOLD, MODEL
 from .trainings.training import Kept
 
 MIXES = Schema(
