@@ -176,7 +176,7 @@ def page_text(page: str) -> str:
     """The text of a page, an element per line."""
     parser = _Text()
     # A page that is written again elsewhere leads to the reports of cells by the way from folder to folder.
-    page = re.sub(r'"(?:\.\./)+[^"]*?/(runs/[^"]*)"', r'"\1"', page)
+    page = re.sub(r'"(?:HERE|\.\.)/[^"]*?/(runs/[^"]*)"', r'"\1"', page)
     parser.feed(re.sub(r"<pre[^>]*>\s*{.*?</pre>", "", page, flags=re.DOTALL))  # the record, which is a file, too
     lines = [" ".join(line.split()) for line in "".join(parser.parts).split("\n")]
     lines = [line for line in lines if line]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import attentionology
@@ -13,6 +16,8 @@ from attentionology import CorpusOptions
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from tests import tiny
+
+T = TypeVar("T")
 
 TEXT = "The keys to the cabinet are on the table."
 SECRET = "Zyzzyva"
@@ -73,3 +78,9 @@ class Page:
         status, _, body = self.raw(method, f"/{self.token}/{name}", json.dumps(value).encode())
         lines = [json.loads(line) for line in body.splitlines()]
         return status, lines if name == "concordance" and status == 200 else lines[0]
+
+
+def run_alone(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in a thread of its own, because a browser of other tests keeps a loop running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()

@@ -180,7 +180,8 @@ def test_a_probe_of_another_package_is_a_row_of_every_table(model, tmp_path):
 
 
 def test_the_control_of_a_probe_of_states_is_scored_by_the_heads_of_the_control_task(model):
-    options = [*GROUPS, ProbeOptions(controls=("task",)), StateProbeOptions(layers=("1",))]
+    treebank = TreebankOptions(limit=30, folds=2)  # of which the control task can be learned
+    options = [treebank, *GROUPS[1:], ProbeOptions(controls=("task",)), StateProbeOptions(layers=("1",))]
     run = attentionology.probe(model, probes="arcs", options=options)
     layers = run.tables["probe_layers"].set_index("task")["value"]
     [found] = run.tables["probe"].set_index("method").loc[["arcs"], "control_accuracy"]

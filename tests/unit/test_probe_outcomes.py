@@ -223,7 +223,7 @@ def test_notes_say_which_maps_were_made_and_what_is_repeated_or_unknown():
     unknown = [f"Words without a vector in the {role} sentences: 3 of 7 (42.9 %)." for role in ("train", "test")]
     made = "Word maps: 1,234 MB in maps, made of 1,030 sentences now"
     assert list(notes(OPTIONS, run, trained)) == [f"{made}.", *unknown, "On the vectors.", repeated]
-    copies: Any = SimpleNamespace(probes=SimpleNamespace(copies=lambda has_vectors: 1))
+    copies: Any = SimpleNamespace(probes=SimpleNamespace(copies=lambda has_vectors: 1, of_states=list))
     trained = SimpleNamespace(copies=(store("y", 34, 9), store("z", 66, 5)), resumed=3)
     run = of_run(stores=stores)
     more = made.replace("1,234", "1,300").replace("1,030", "1,035")
