@@ -108,5 +108,10 @@ export function first(list: Example[]): Example | undefined {
   const words = ({ sentence }: Example): number => sentence.special.filter((special) => !special).length;
   const good = list.filter((example) => example.right > 0 && example.right < example.judged);
   const fitting = good.find((example) => words(example) >= 8 && words(example) <= 14);
-  return fitting ?? list.find((example) => words(example) >= 8 && words(example) <= 14) ?? list[0];
+  const short = fitting ?? list.find((example) => words(example) >= 8 && words(example) <= 14);
+  if (short || !list[0]) return short;
+  // The windows of a document follow each other, so that it is read from its beginning.
+  const { document } = list[0].sentence;
+  const windows = list.filter(({ sentence }) => document !== null && sentence.document === document && typeof sentence.start === "number");
+  return windows.sort((a, b) => (a.sentence.start ?? 0) - (b.sentence.start ?? 0))[0] ?? list[0];
 }
