@@ -6,6 +6,7 @@ import { mostAttended, together } from "./ensembles";
 import type { Maps } from "./inflate";
 import type { Pick } from "./picks";
 import { pickOf } from "./picks";
+import { isText } from "./running";
 import type { Search } from "./search";
 import type { Decision, Reach } from "./tasks";
 import { ALIGNMENT, COREFERENCE, decide, ordered, tasks, wordTasks } from "./tasks";
@@ -81,7 +82,8 @@ export async function examples(data: Explorer, maps: Maps, question: Question): 
     }
     // The heads of an ensemble may look in different directions, so that together they may see every word.
     const reach = reachOf(data, ensemble ? "both" : question.direction);
-    const decisions = decide(asked, guesses, reach);
+    // In windows that overlap, each mention has its guess in one of them.
+    const decisions = decide(asked, guesses, reach).filter(({ guess }) => guess !== null || !isText(sentence));
     const right = decisions.filter((decision) => decision.verdict === "right").length;
     const judged = decisions.filter((decision) => decision.verdict !== null).length;
     if (decisions.length || question.relation === null) result.push({ sentence, decisions, right, judged });

@@ -48,7 +48,7 @@ function inLines(words: Box[], start: number, end: number): Box[] {
 }
 
 /** An arrow from one word to another: above the words in one line, and from line to line otherwise. */
-function Arrow({ from, to, kind, room }: { from: Box; to: Box; kind: string; room: number }) {
+function Arrow({ from, to, kind }: { from: Box; to: Box; kind: string }) {
   const [x1, x2] = [from.x + from.width / 2, to.x + to.width / 2];
   const [above, below] = [-SIZE / 2 - 3, SIZE / 2 + 8];
   const same = from.line === to.line;
@@ -56,11 +56,9 @@ function Arrow({ from, to, kind, room }: { from: Box; to: Box; kind: string; roo
   const y1 = yOf(from) + (down ? below : above);
   const y2 = yOf(to) + (same || down ? above : below);
   const height = same ? Math.min(22, 8 + Math.abs(x2 - x1) / 8) : 0;
-  // Words in one column of the text would have an arrow across all words between them.
-  const bend = same ? 0 : Math.max(-x1, Math.min(room - x1, x2 + (x1 < room / 2 ? 40 : -40) - x1));
   const path = same
     ? `M${x1} ${y1}C${x1} ${y1 - height} ${x2} ${y2 - height} ${x2} ${y2 - 4}`
-    : `M${x1} ${y1}C${x1 + bend / 3} ${y1 + (down ? 26 : -26)} ${x2 + bend / 6} ${y2 + (down ? -30 : 30)} ${x2} ${y2 + (down ? -4 : 4)}`;
+    : `M${x1} ${y1}C${x1} ${y1 + (down ? 24 : -24)} ${x2} ${y2 + (down ? -30 : 30)} ${x2} ${y2 + (down ? -4 : 4)}`;
   const tip = same || down ? -6 : 6;
   return (
     <g>
@@ -246,9 +244,9 @@ export function RunningText(props: Props) {
             <g class="arrows">
               {at && from && at.gold.filter((row) => row !== at.guess).map((row) => {
                 const box = boxOf(row);
-                return box && <Arrow key={`gold ${row}`} from={from} to={box} kind="gold" room={room} />;
+                return box && <Arrow key={`gold ${row}`} from={from} to={box} kind="gold" />;
               })}
-              {at && from && picked && <Arrow from={from} to={picked} kind={`guess ${at.verdict ?? "unjudged"}`} room={room} />}
+              {at && from && picked && <Arrow from={from} to={picked} kind={`guess ${at.verdict ?? "unjudged"}`} />}
             </g>
           </svg>
         )}
