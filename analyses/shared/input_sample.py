@@ -190,8 +190,8 @@ class InputSample(ExactMetric):
         return super().metric_state
 
     def _run_on(self, source: Drawable, sizes: Sequence[int]) -> None:
-        """Keep the inputs of a batch that are too long for maps, unless they are sentence pairs."""
-        if self.kind is not None or not self.was_counted("running"):
+        """Keep the inputs of a batch that are too long for maps, if they are no pairs and heads guess something."""
+        if self.kind is not None or not self.guessers or not self.was_counted("running"):
             return
         kept = self.texts()
         places = early_texts(kept, source.sentences, sizes, self.seed, MOST_ROWS)

@@ -9,17 +9,21 @@ import zlib
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 
+import attentionology
+from attentionology import CountOptions
 from attentionology.analyses.coreference.decisions import DIRECTIONS, POLICIES, AntecedentGuesses
 from attentionology.analyses.counting.resampling import sentence_keys
 from attentionology.analyses.plans import Guesses
+from attentionology.analyses.shared import input_sample
 from attentionology.analyses.shared.input_sample import InputSample
 from attentionology.analyses.shared.running_text import TEXT_ROWS
 from attentionology.analyses.shared.sampled_input import NO_GUESS
 from attentionology.corpora_loaders.coreference import Document
 from attentionology.engine.results.explorer import _sample
 from attentionology.extractors import Window
-from tests import documents
+from tests import documents, tiny
 from tests.maps import batch_of
 
 LAYERS = 2
@@ -102,3 +106,31 @@ def test_guesses_without_maps_are_those_of_the_analysis_and_an_earlier_version_k
     metric.load_state_dict(older)
     assert metric.texts() == []
     assert _sample({"windows/weight": metric}, LAYERS, 1, causal=False) is None
+
+
+def test_a_long_document_is_on_the_page_by_default_and_is_judged_as_the_table_judges_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Windows that overlap have each decision of the table once."""
+    monkeypatch.setattr(input_sample, "MOST_ROWS", 20)  # the windows of a tiny model are short
+    text = " ".join(np.random.default_rng(2).choice(("Ann", "she", "dog", "it"), size=120))
+    mentions = [(word, word + 1, f"e{word % 3}") for word in range(0, 120, 4)]
+    corpus = documents.corpus(documents.document("d", [text], mentions))
+    options = [CountOptions(replicates=0, min_count=1)]
+    run = attentionology.analyze(tiny.encoder(), corpus, analyses="coreference", options=options)
+    sample = run.explorer().sample
+    assert sample is not None
+    assert all(not sentence.maps for sentence in sample.sentences)
+    cells = run["coreference"].tables.cells.query("candidates == 'preceding' and type == 'all'")
+    for direction, of_direction in cells.groupby("direction"):
+        right, asked = 0, 0
+        for sentence in sample.sentences:
+            inflated = zlib.decompress(base64.b64decode(sentence.guesses[f"weight/{direction}"]), -15)
+            guesses = np.frombuffer(inflated, dtype="<u2").reshape(-1, len(sentence.rows))[0]  # of head 1-1
+            entities = {mention.head: mention.entity for mention in sentence.mentions}
+            picks = [(row, pick) for row, pick in enumerate(guesses.tolist()) if pick != NO_GUESS]
+            asked += len(picks)
+            right += sum(entities[row] == entities.get(pick) for row, pick in picks)
+        first = of_direction.query("layer == 1 and head == 1").iloc[0]
+        assert (right, asked) == (first["correct"], first["total"])
+        assert 0 < right < asked
