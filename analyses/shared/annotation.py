@@ -13,7 +13,7 @@ from ...extractors import Columns, MapBatch, Window
 from ...reports.explorer.data import AnnotatedInput, Link, ShownCase, ShownMention
 from ..plans import Guesses
 
-_OPTIONAL_FIELDS = ("tags", "punctuation", "columns", "special_columns", "links", "cases")
+_OPTIONAL_FIELDS = ("tags", "punctuation", "columns", "special_columns", "links", "cases", "start")
 """The fields that only some inputs have, for example sentence pairs. They are not written for other inputs."""
 
 
@@ -37,6 +37,7 @@ class Annotation(AnnotatedInput):
             line=sentence.line,
             rows=tuple(labels),
             special=tuple(special),
+            start=sentence.start if isinstance(sentence, Window) else None,
         )
         if batch.columns is not None:
             return _with_columns(annotation, sentence, batch.columns, index)
@@ -67,7 +68,9 @@ class Annotation(AnnotatedInput):
     def encoded(self) -> bytes:
         """Return the annotation as JSON in ASCII, which `decoded` reads."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        written = {name: value for name, value in values.items() if value or name not in _OPTIONAL_FIELDS}
+        written = {
+            name: value for name, value in values.items() if value not in (None, ()) or name not in _OPTIONAL_FIELDS
+        }
         return json.dumps(written, separators=(",", ":"), default=asdict).encode("ascii")
 
     @classmethod

@@ -15,15 +15,16 @@ Further inputs may fill a given space, in the order of their own hashes: each is
 less than the space. This order is the same in the parts. In a part, less comes before x than in the whole, so x is in
 the sample of its part. If the whole corpus leaves an input out, the inputs before it fill the space. The merged sample
 has all of these inputs, so it leaves this input out as well.
+
+Of the inputs that are too long, the first ones are kept without maps; see `running_text`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
@@ -32,13 +33,13 @@ from ...corpora_loaders import Sentence
 from ...extractors import MapBatch
 from ..counting.exact_sums import ExactMetric
 from ..counting.metric import Metric, equal_but
-from ..counting.resampling import sentence_keys
 from ..plans import Guesses
 from .annotation import Annotation, document_of
+from .running_text import TEXT_ROWS, early_texts, hashes, restored_texts, stored_texts
 from .sampled_input import Drawable, SampledInput, Shape, content_sizes, drawable
 
 MOST_ROWS = 128
-"""The largest number of words, special tokens included, of an input that is kept; of a sentence pair, on each side."""
+"""The largest number of words, special tokens included, of an input whose maps are kept; of a pair, on each side."""
 
 MOST_FURTHER_INPUTS = 600
 """The number of further inputs that fill the whole space, however short they are: a list of more is slow to show."""
@@ -62,6 +63,7 @@ class InputSample(ExactMetric):
     content: list[Tensor]
     inputs: Int[Tensor, ""]
     too_long: Int[Tensor, ""]
+    running: list[Tensor]
 
     def __init__(
         self,
@@ -86,14 +88,16 @@ class InputSample(ExactMetric):
         self.add_state("content", [], "cat")
         self.add_state("inputs", torch.tensor(0), "sum")
         self.add_state("too_long", torch.tensor(0), "sum")
+        self.add_state("running", [], "cat", since="attentionology 0.4")  # inputs without maps
 
     @classmethod
     def state_bytes(cls, **arguments: Any) -> int:
-        """Return the bytes that the sample takes at most, apart from the words."""
+        """Return the bytes that the sample takes at most, apart from the words and from one input that is very long."""
         shape = arguments["n_layers"], arguments["n_heads"], MOST_ROWS, MOST_ROWS, 2  # 2: the number of guesses
         # The guesses and scales of an input of two rows or more take at most three times as much as its map.
         further = 4 * arguments["n_layers"] * arguments["n_heads"] * arguments.get("cells", 0)
-        return int(arguments["size"] * sum(content_sizes(shape)) + further)
+        running = content_sizes((*shape[:2], TEXT_ROWS, 0, 2))
+        return int(arguments["size"] * sum(content_sizes(shape)) + further + sum(running))
 
     @classmethod
     def joined_arguments(cls, arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -118,6 +122,7 @@ class InputSample(ExactMetric):
             raise ValueError(f"maps of another shape than {self.n_layers} layers × {self.n_heads} heads")
         sizes = source.sizes()
         short = [index for index, size in enumerate(sizes) if size <= MOST_ROWS]  # the inputs that may be drawn
+        self._run_on(source, sizes)
         self.inputs += len(source.sentences)
         self.too_long += len(source.sentences) - len(short)
         identity_of = dict(zip(short, self._identities([source.sentences[index] for index in short]), strict=True))
@@ -158,14 +163,20 @@ class InputSample(ExactMetric):
             inputs.append(SampledInput(key, document, _shape(numbers), bytes_, annotation_bytes))
         return inputs
 
+    def texts(self) -> list[SampledInput]:
+        """Return the inputs without maps, in order; none if an earlier version drew the sample."""
+        return list(restored_texts(self.running)) if self.was_counted("running") else []
+
     def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
         """Add the sample of another part of the corpus."""
         super().merge_state(incoming_state)
         self._hold(self.sampled())
+        self._hold_texts(self.texts())
 
     def rename_files(self, moved: Mapping[str, str]) -> None:
         """Replace the paths of files that were moved after they were counted; see `NamesFiles`."""
         self._hold([each.with_renamed_file(moved) for each in self.sampled()])
+        self._hold_texts([each.with_renamed_file(moved) for each in self.texts()])
 
     @property
     def metric_state(self) -> dict[str, Any]:
@@ -174,7 +185,21 @@ class InputSample(ExactMetric):
         keys = [torch.zeros(0, self._numbers, dtype=torch.int64), *self.keys]
         content = [torch.zeros(0, dtype=torch.uint8), *self.content]
         self.keys, self.content = [torch.cat(keys)], [torch.cat(content)]
+        if self.was_counted("running"):
+            self.running = [torch.cat([torch.zeros(0, dtype=torch.uint8), *self.running])]
         return super().metric_state
+
+    def _run_on(self, source: Drawable, sizes: Sequence[int]) -> None:
+        """Keep the inputs of a batch that are too long for maps, if they are no pairs and heads guess something."""
+        if self.kind is not None or not self.guessers or not self.was_counted("running"):
+            return
+        kept = self.texts()
+        places = early_texts(kept, source.sentences, sizes, self.seed, MOST_ROWS)
+        if places:
+            read = [each for batch in source.drawn(list(places), None) for each in self._read(batch)]
+            for (document, key), (annotation, maps, guesses) in zip(places.values(), read, strict=True):
+                kept.append(SampledInput.of(key, document, annotation, maps[..., :0], guesses, unit=self.unit))
+            self._hold_texts(kept)
 
     def _read(self, batch: MapBatch) -> Iterator[tuple[Annotation, Tensor, Tensor]]:
         """Yield the annotation, the maps and the guesses of each input of a batch."""
@@ -189,14 +214,19 @@ class InputSample(ExactMetric):
         """Return the hashes of the documents and of the ids of inputs."""
         # The lowest bit of a hash is dropped, so that int64 fits. The bits of the document are inverted if the input
         # has cases: the number is then negative, by which `drawn` knows these inputs, also those of stored samples.
-        keys = _hashes([sentence.id for sentence in sentences], self.seed)
-        documents = _hashes([document_of(sentence) or "" for sentence in sentences], self.seed)
+        keys = hashes([sentence.id for sentence in sentences], self.seed)
+        documents = hashes([document_of(sentence) or "" for sentence in sentences], self.seed)
         identities = []
         for sentence, key, document in zip(sentences, keys, documents, strict=True):
             owner = key if document_of(sentence) is None else document
             has_cases = any(guesser.cases_of(sentence) for guesser in self.guessers)
             identities.append((~owner if has_cases else owner, key))
         return identities
+
+    def _hold_texts(self, texts: Sequence[SampledInput]) -> None:
+        """Keep the first inputs without maps, in their order."""
+        if self.was_counted("running"):
+            self.running = [each.to(self.inputs.device) for each in stored_texts(texts)]
 
     def _hold(self, inputs: Sequence[SampledInput]) -> None:
         """Keep the inputs that are drawn, in their order."""
@@ -260,8 +290,3 @@ def drawn(order: Sequence[tuple[int, int, bytes]], size: int, spaces: Sequence[i
         chosen[index] = None  # also takes space if it was chosen above
         filled += spaces[index]
     return list(chosen)
-
-
-def _hashes(names: Sequence[str], seed: int) -> list[int]:
-    """Return a hash of 63 bits of each name."""
-    return cast(list[int], (sentence_keys(names, seed) >> np.uint64(1)).tolist())

@@ -53,8 +53,8 @@ class SampledInput:
         *,
         unit: bool,
     ) -> SampledInput:
-        """Quantize the maps of an input."""
-        largest = maps.amax((-1, -2)).clamp(min=0).float().cpu()
+        """Quantize the maps of an input. Without columns, only the guesses are kept."""
+        largest = maps.amax((-1, -2)).clamp(min=0).float().cpu() if maps.shape[-1] else torch.ones(maps.shape[:2])
         scales = torch.ones_like(largest) if unit else largest
         factors = torch.where(scales > 0, LEVELS / scales, 0).to(maps.device)
         quantized = (maps * factors[..., None, None]).round().clamp(0, LEVELS).to(torch.uint8).cpu()
@@ -107,10 +107,20 @@ class SampledInput:
         """For each head, the value for which the byte 255 stands."""
         return tuple(np.frombuffer(self._parts[2], dtype="<f4").tolist())
 
-    def guesses(self, index: int) -> bytes:
-        """The guesses of one kind as unsigned 16-bit numbers of shape (layers, heads, rows), little-endian."""
+    @property
+    def has_maps(self) -> bool:
+        """Whether its maps are kept."""
+        return self.shape[3] > 0
+
+    def guesses(self, index: int, times: int = 1) -> bytes:
+        """The guesses of one kind as unsigned 16-bit numbers of shape (layers, heads, rows), little-endian.
+
+        Those of each head are repeated a number of ``times``.
+        """
         size = len(self._parts[1]) // self.shape[4]
-        return self._parts[1][index * size : (index + 1) * size]
+        guesses = self._parts[1][index * size : (index + 1) * size]
+        row = 2 * self.shape[2]
+        return b"".join(guesses[start : start + row] * times for start in range(0, size, row))
 
 
 def content_sizes(shape: Shape) -> tuple[int, int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -158,7 +158,8 @@ def _sample(samples: Mapping[str, InputSample], n_layers: int, n_heads: int, *, 
             name_of_set, _, kind = name.partition("/")
             sets.setdefault(name_of_set, {})[kind] = metric
     kinds = {kind: metric for samples_of_set in sets.values() for kind, metric in samples_of_set.items()}
-    if not any(metric.compute() for samples_of_set in sets.values() for metric in samples_of_set.values()):
+    of_all_sets = [metric for samples_of_set in sets.values() for metric in samples_of_set.values()]
+    if not any(metric.compute() or metric.texts() for metric in of_all_sets):
         return None
     # The first input of each set comes before the second of any, so that all sets have their share of the page.
     in_turn = chain.from_iterable(zip_longest(*map(_inputs_with_all_maps, sets.values())))
@@ -173,24 +174,48 @@ def _sample(samples: Mapping[str, InputSample], n_layers: int, n_heads: int, *, 
             continue  # a shorter input may still fit
         used_bytes += size
         sentences.append(sentence)
+    texts = _texts(sets.values(), {(sentence.document, sentence.id) for sentence in sentences}, n_heads)
     of_first_kind = [next(iter(samples_of_set.values())) for samples_of_set in sets.values()]
-    notes = [*_notes(of_first_kind, sentences, len(inputs)), *([CAUSAL_NOTE] if causal else [])]
+    notes = [*_notes(of_first_kind, sentences, len(inputs), len(texts)), *([CAUSAL_NOTE] if causal else [])]
     return Sample(
         kinds=tuple(kinds),
         note=" ".join(notes),
-        sentences=tuple(sentences),
+        sentences=(*sentences, *texts),
         layer_kinds=tuple(kind for kind, metric in kinds.items() if metric.n_heads < n_heads),
         share_kinds=tuple(kind for kind, metric in kinds.items() if metric.unit),
     )
 
 
-def _notes(samples: Sequence[InputSample], shown: Sequence[SampledSentence], stored: int) -> Iterator[str]:
-    """Yield sentences on which inputs are shown, given the samples of one kind of map and how many are stored."""
+def _texts(
+    sets: Iterable[Mapping[str, InputSample]], shown: Container[tuple[str | None, str]], n_heads: int
+) -> list[SampledSentence]:
+    """Return the inputs without maps that are not shown with their maps."""
+    texts = []
+    for samples in sets:
+        for by_kind in _inputs_of_all_kinds(samples, InputSample.texts):
+            named = {kind: (metric.guesses, sampled) for kind, (metric, sampled) in by_kind.items()}
+            text = sampled_sentence(named, n_heads)
+            if (text.document, text.id) not in shown:
+                texts.append(text)
+    return texts
+
+
+def _notes(
+    samples: Sequence[InputSample], shown: Sequence[SampledSentence], stored: int, n_texts: int = 0
+) -> Iterator[str]:
+    """Yield sentences on which inputs are shown, given the samples of one kind of map and how many are stored.
+
+    Args:
+        samples: the samples of one kind of map.
+        shown: the inputs that are shown with their maps.
+        stored: how many inputs are stored with their maps.
+        n_texts: how many inputs are shown without maps.
+    """
     read = sum(int(metric.inputs) for metric in samples)
     spread = sum(metric.size for metric in samples)  # how many are from as many documents as possible
     if read == len(shown):
         yield f"All {read:,} inputs." if read > 1 else "The only input."
-    else:
+    elif shown or not n_texts:
         of_documents = "from as many documents as possible"
         if spread < sum(metric.compute() for metric in samples):
             of_documents += f" ({spread:,} of them) and then by these hashes alone"
@@ -199,7 +224,11 @@ def _notes(samples: Sequence[InputSample], shown: Sequence[SampledSentence], sto
             yield f"Inputs with a case of {' or '.join(names)} come first."
     yield "Values are rounded to 255 levels; guesses are stored exactly."
     if too_long := sum(int(metric.too_long) for metric in samples):
-        yield f"Inputs of more than {MOST_ROWS} words are not stored: {too_long:,}."
+        how = " with their maps" if n_texts else ""
+        yield f"Inputs of more than {MOST_ROWS} words are not stored{how}: {too_long:,}."
+    if n_texts:
+        inputs = amount(n_texts, "inputs are", "input is")
+        yield f"{inputs} shown as running text, without maps, from documents that are sampled by a hash of their ids."
     if left_out := stored - len(shown):
         inputs = amount(left_out, "further inputs that were", "further input that was")
         yield f"The page has no space for {inputs} stored."
@@ -207,6 +236,8 @@ def _notes(samples: Sequence[InputSample], shown: Sequence[SampledSentence], sto
 
 def _undrawn(samples: Sequence[InputSample], unit: str) -> str:
     """Say why no input is drawn if all have too many words, as whole documents have."""
+    if any(metric.texts() for metric in samples):
+        return ""
     if samples and all(int(metric.too_long) == int(metric.inputs) > 0 for metric in samples):
         return f"No example is drawn, because all {unit} have more than {MOST_ROWS} words."
     return ""
@@ -214,9 +245,16 @@ def _undrawn(samples: Sequence[InputSample], unit: str) -> str:
 
 def _inputs_with_all_maps(samples: Mapping[str, InputSample]) -> Iterator[_ByKind]:
     """Yield each input with its maps of all kinds, given the sample of each kind. All have drawn the same inputs."""
+    return _inputs_of_all_kinds(samples, InputSample.sampled)
+
+
+def _inputs_of_all_kinds(
+    samples: Mapping[str, InputSample], inputs_of: Callable[[InputSample], list[SampledInput]]
+) -> Iterator[_ByKind]:
+    """Yield each input with what is kept of it for all kinds of maps."""
     inputs: dict[bytes, _ByKind] = {}  # by the text and annotation of the input
     for kind, metric in samples.items():
-        for sampled in metric.sampled():
+        for sampled in inputs_of(metric):
             inputs.setdefault(sampled.annotation.encoded(), {})[kind] = metric, sampled
     yield from (by_kind for by_kind in inputs.values() if len(by_kind) == len(samples))
 
@@ -235,11 +273,14 @@ def sampled_sentence(by_kind: Mapping[str, tuple[Sequence[str], SampledInput]], 
     maps, guesses = {}, {}
     for kind, (names, sampled) in by_kind.items():
         n_layers, n_stored, *_ = sampled.shape
+        for index, name in enumerate(names):
+            times = 1 if sampled.has_maps else n_heads // n_stored  # without maps, guesses are those of all heads
+            guesses[f"{kind}/{name}"] = deflated(sampled.guesses(index, times))
+        if not sampled.has_maps:
+            continue
         # Maps that all heads of a layer share are stored as those of its first head.
         heads_stored = tuple(range(0, n_layers * n_heads, n_heads)) if n_stored < n_heads else None
         maps[kind] = EncodedMap(deflated(sampled.maps), sampled.scales, heads_stored)
-        for index, name in enumerate(names):
-            guesses[f"{kind}/{name}"] = deflated(sampled.guesses(index))
     writing = [Writing.of(annotation.rows, annotation.special)]
     if annotation.columns is not None:
         writing.append(Writing.of(annotation.columns, annotation.special_columns or ()))

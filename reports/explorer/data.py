@@ -193,6 +193,7 @@ class AnnotatedInput:
     special_columns: tuple[bool, ...] | None = None  # which columns are special tokens; None if `columns` is None
     links: tuple[Link, ...] = ()  # the gold links of a sentence pair. A pair without gold links has none
     cases: tuple[ShownCase, ...] = ()  # what analyses judge by gold of their own
+    start: int | None = None  # how many words of its document come before a window; None if it is no window
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,7 @@ class Writing:
 
 @dataclass(frozen=True)
 class SampledSentence(AnnotatedInput):
-    """An input of the sample, with its maps."""
+    """An input of the sample, with its maps. An input that is too long for them has none, but all guesses."""
 
     writing: tuple[Writing, ...] = ()  # that of the rows, and of the columns of a pair
 

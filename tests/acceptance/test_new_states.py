@@ -14,6 +14,7 @@ from attentionology import CountOptions, Run, analyze, compare, load_run, load_t
 from attentionology.analyses.counting.stored_metrics import MetricStates
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.analysis import Dependency
+from attentionology.analyses.shared.input_sample import InputSample
 from attentionology.corpora_loaders import Treebank
 from attentionology.reports.drawing import blank_figures
 from attentionology.scripts.cli import main
@@ -115,7 +116,7 @@ def test_every_state_that_not_all_versions_have_may_be_missing(name: str, monkey
 
     def restore_older(self: MetricStates, kind: Any) -> Any:
         since = restore(self, kind).since
-        lost.extend(since)
+        lost.extend(since if kind is not InputSample else ())  # no result is made of what is only looked at
         kept = {name: state for name, state in self.tensors.items() if name not in since}
         return restore(replace(self, tensors=kept, versions=[{}]), kind)
 

@@ -17,7 +17,12 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from attentionology.analyses.coreference.decisions import POLICIES, AntecedentGuesses, antecedent_hits, choices_of
+from attentionology.analyses.coreference.decisions import (
+    POLICIES,
+    AntecedentGuesses,
+    antecedent_hits,
+    choices_of,
+)
 from attentionology.analyses.counting.resampling import sentence_keys
 from attentionology.analyses.counting.stored_metrics import MetricStates, added_up
 from attentionology.analyses.dependency.decisions import READINGS, ScoredWords, head_guesses, head_hits
@@ -251,9 +256,9 @@ def test_the_note_says_what_was_too_long_and_which_inputs_are_from_as_many_docum
 
 
 def test_a_page_without_examples_says_that_all_inputs_are_too_long():
-    long: Any = SimpleNamespace(inputs=torch.tensor(6), too_long=torch.tensor(6))
-    short: Any = SimpleNamespace(inputs=torch.tensor(6), too_long=torch.tensor(5))
-    none: Any = SimpleNamespace(inputs=torch.tensor(0), too_long=torch.tensor(0))
+    long: Any = SimpleNamespace(inputs=torch.tensor(6), too_long=torch.tensor(6), texts=list)
+    short: Any = SimpleNamespace(inputs=torch.tensor(6), too_long=torch.tensor(5), texts=list)
+    none: Any = SimpleNamespace(inputs=torch.tensor(0), too_long=torch.tensor(0), texts=list)
     why = "No example is drawn, because all windows have more than 128 words."
     assert _undrawn([long, long], "windows") == why
     assert [_undrawn(samples, "windows") for samples in ([], [none], [short], [long, short])] == [""] * 4

@@ -17,8 +17,8 @@ export interface Word {
 }
 
 const SHOWN: Shown[] = ["all", "right", "wrong", ...PICKS.map((pick) => `wrong:${pick}` as const)];
-export type Drawing = "lines" | "arcs" | "matrix" | "all";
-const DRAWINGS: Drawing[] = ["lines", "arcs", "matrix", "all"];
+export type Drawing = "lines" | "arcs" | "matrix" | "all" | "text";
+const DRAWINGS: Drawing[] = ["lines", "arcs", "matrix", "all", "text"];
 
 export type Scale = "absolute" | "words";
 const SCALES: Scale[] = ["absolute", "words"];

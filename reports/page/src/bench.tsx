@@ -9,6 +9,7 @@ import { AllHeads } from "./drawing/all";
 import type { Drawable } from "./drawing/figure";
 import { Drawing, onOneScale, panelsOf, subtracted } from "./drawing/figure";
 import type { Panel } from "./drawing/panel";
+import { RunningText } from "./drawing/running";
 import type { Filled } from "./filled";
 import { arrow } from "./format";
 import type { Go } from "./hooks";
@@ -17,6 +18,7 @@ import { mapsOf } from "./inflate";
 import type { Links, Tokens } from "./linking";
 import { common, inverse, linked, linksOf, tokensOf } from "./linking";
 import { LivePredictions, Predictions } from "./predictions";
+import { isText } from "./running";
 import { NAMES } from "./slots";
 import { SlotControls } from "./slot";
 import type { Source } from "./sources";
@@ -74,7 +76,7 @@ async function drawingsOf(drawn: (Drawn | null)[], view: View): Promise<Drawings
   const panels = groups.map((group) => scaled.splice(0, group.length));
   const [one, other] = drawn;
   const [first, second] = [panels[0]?.[0], panels[1]?.[0]];
-  const subtracts = view.subtract && view.drawing !== "all" && one && other && first && second;
+  const subtracts = view.subtract && view.drawing !== "all" && view.drawing !== "text" && one && other && first && second;
   const difference = subtracts
     ? subtracted({ panel: first, sentence: one.sentence }, { panel: second, sentence: other.sentence }, linksOf(tokens(one), tokens(other), common), view.special)
     : null;
@@ -89,7 +91,7 @@ function useDrawings(props: Props): { held: Drawings | null; busy: boolean } {
   const key = wanted.flatMap(({ source, kind, head }) => [source.name, kind, head]).join(" ");
   const found = usePromise(
     async () => (complete ? drawingsOf(wanted.map((each) => ready(each, props)), view) : null),
-    [complete, wanted[0]?.sentence, wanted[1]?.sentence, key, view.relation, direction, view.ensemble, view.scale, view.subtract, view.drawing === "all", view.special],
+    [complete, wanted[0]?.sentence, wanted[1]?.sentence, key, view.relation, direction, view.ensemble, view.scale, view.subtract, view.drawing === "all" || view.drawing === "text", view.special],
   );
   const held = useRef<Drawings | null>(null);
   if (found) held.current = found;
@@ -140,6 +142,10 @@ export function Bench(props: Props) {
     const at = which ? across(word, toA) : word;
     onGo({ ...(one?.filled.slot.text ? view : withSlot(view, 0, { sentence })), word: at }, true);
   };
+  const keepIn = (which: number, sentence: SampledSentence, word: Word | null): void => {
+    if (sentence === held?.drawn[which]?.sentence) keep(which, word);
+    else if (!which) onGo({ ...withSlot(view, 0, { sentence: sentence.id, text: "" }), word }, true);
+  };
   const open = (which: number, head: number): void => {
     const shown: View = { ...view, drawing: "lines", word: null };
     const pinned = one && !one.filled.slot.text ? withSlot(shown, 0, { sentence: one.sentence.id }) : shown;
@@ -154,7 +160,14 @@ export function Bench(props: Props) {
     const word = which ? across(view.word, toB) : view.word;
     return (
       <>
-        {view.drawing === "all" ? (
+        {isText(sentence) || (view.drawing === "text" && sentence.columns === null) ? (
+          <RunningText
+            {...drawn}
+            view={{ ...drawn.view, special: view.special, word }}
+            name={two ? `${NAMES[which]}: ` : ""}
+            onKeep={(owner, kept) => keepIn(which, owner, kept)}
+          />
+        ) : view.drawing === "all" ? (
           <AllHeads data={data} view={view} kind={kind} head={head} onOpen={(index) => open(which, index)} maps={drawn.maps} sentence={sentence} />
         ) : panels.length ? (
           <Drawing

@@ -84,8 +84,9 @@ interface Props {
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 
-function number(value: number | null): string {
-  if (value === null) return "";
+/** The value of a word; a dash if there is a word, but its input is stored without maps. */
+function number(value: number | null, word: string | null): string {
+  if (value === null) return word === null ? "" : "–";
   if (value > 0 && value < 0.005) return "<.01";
   return value >= 10 ? value.toPrecision(3) : value.toFixed(2).replace(/^0/, "");
 }
@@ -138,7 +139,7 @@ function Row({ use, index, id, judged, selected, current, active, top, onClick, 
         <bdi>{use.picked ?? "–"}</bdi>
       </span>
       <span role="gridcell" class="number">
-        {number(use.weight)}
+        {number(use.weight, use.picked)}
       </span>
       {judged && (
         <span role="gridcell" class="gold">
@@ -147,7 +148,7 @@ function Row({ use, index, id, judged, selected, current, active, top, onClick, 
       )}
       {judged && (
         <span role="gridcell" class="number">
-          {number(use.gold_weight)}
+          {number(use.gold_weight, use.gold)}
         </span>
       )}
       <span role="gridcell" class="number">

@@ -7,7 +7,7 @@ import { useName } from "./hooks";
 
 interface OneOfProps<T extends string> {
   label: string;
-  options: { value: T; text: string; disabled?: boolean }[];
+  options: { value: T; text: string; disabled?: boolean; reason?: string }[];
   value: T;
   onChange: (value: T) => void;
 }
@@ -20,7 +20,7 @@ export function OneOf<T extends string>({ label, options, value, onChange }: One
       <legend>{label}</legend>
       <div>
         {options.map((option) => (
-          <label key={option.value} class={option.disabled ? "disabled" : ""}>
+          <label key={option.value} class={option.disabled ? "disabled" : ""} title={option.disabled ? option.reason : undefined}>
             <input
               type="radio"
               name={name}
@@ -97,25 +97,33 @@ interface DrawingsProps {
   go: Go;
   /** Whether sentences are pairs of texts, which have no arcs. */
   pair: boolean;
-  /** Whether all heads can be drawn at once. */
+  /** Whether all heads can be drawn at once, and sentences as running text. */
   all?: boolean;
+  /** Whether the sentence has no maps, so that it can be drawn as running text alone. */
+  mapless?: boolean;
   /** What the difference of what is drawn is called; null if it has none. */
   difference: string | null;
 }
 
 /** How sentences are drawn. */
-export function Drawings({ view, go, pair, all = false, difference }: DrawingsProps) {
+export function Drawings({ view, go, pair, all = false, mapless = false, difference }: DrawingsProps) {
+  const reason = pair ? "Not of two texts." : "Only inputs of at most 128 words are stored with their maps.";
   return (
     <>
       <OneOf
         label="Draw"
         options={[
-          { value: "lines", text: "lines" },
-          { value: "arcs", text: "arcs", disabled: pair },
-          { value: "matrix", text: "matrix" },
-          ...(all ? [{ value: "all" as const, text: "all heads" }] : []),
+          { value: "lines", text: "lines", disabled: mapless, reason },
+          { value: "arcs", text: "arcs", disabled: pair || mapless, reason },
+          { value: "matrix", text: "matrix", disabled: mapless, reason },
+          ...(all
+            ? [
+                { value: "all" as const, text: "all heads", disabled: mapless, reason },
+                { value: "text" as const, text: "text", disabled: pair, reason },
+              ]
+            : []),
         ]}
-        value={pair && view.drawing === "arcs" ? "lines" : view.drawing}
+        value={mapless ? "text" : pair && (view.drawing === "arcs" || view.drawing === "text") ? "lines" : view.drawing}
         onChange={(drawing) => go({ ...view, drawing })}
       />
       {difference !== null && (

@@ -167,9 +167,11 @@ export interface SampledSentence {
   links: { row: number; column: number; sure: boolean }[];
   /** What analyses judge by gold of their own: the rows that are right for a row, and the guesses that this judges. */
   cases?: { row: number; right: number[]; name: string; guesses: string[] }[];
-  /** The maps by kind. `heads` are the heads that are stored; null for all. */
+  /** The maps by kind; none of an input that is too long for them, which has guesses alone. `heads` are the heads that are stored; null for all. */
   maps: Record<string, { data: string; scales: number[]; heads?: number[] | null }>;
   guesses: Record<string, string>;
+  /** How many words of its document come before a window; absent for other inputs, and in runs of earlier versions. */
+  start?: number | null;
   /** The writing of the rows, and of the columns of a pair. */
   writing?: Writing[];
 }

@@ -6,6 +6,7 @@ import { headName } from "./data";
 import type { DrawRequest } from "./live";
 import { useLive } from "./live";
 import type { Slot } from "./slots";
+import { isText } from "./running";
 import { headIn, NAMES, samplesOf, sourceOf } from "./slots";
 import type { Source } from "./sources";
 
@@ -34,6 +35,7 @@ export function requestOf(which: number, slot: Slot, source: Source, text: strin
   const common = { slot: name, model: source.model, kinds: [slot.kind], off: slot.off.map((head) => headName(head, source.data)) };
   if (text) return { ...common, text };
   if (source.run === null || id === null) return null;
+  if (sampled && isText(sampled) && !slot.off.length) return null; // it is drawn as text
   return slot.off.length || !sampled?.maps[slot.kind] ? { ...common, run: source.run, sentence: id } : null;
 }
 

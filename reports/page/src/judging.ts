@@ -6,6 +6,7 @@ import { mostAttended, together } from "./ensembles";
 import type { Maps } from "./inflate";
 import type { Pick } from "./picks";
 import { pickOf } from "./picks";
+import { isText } from "./running";
 import type { Search } from "./search";
 import type { Decision, Reach } from "./tasks";
 import { ALIGNMENT, COREFERENCE, decide, ordered, tasks, wordTasks } from "./tasks";
@@ -81,7 +82,8 @@ export async function examples(data: Explorer, maps: Maps, question: Question): 
     }
     // The heads of an ensemble may look in different directions, so that together they may see every word.
     const reach = reachOf(data, ensemble ? "both" : question.direction);
-    const decisions = decide(asked, guesses, reach);
+    // In windows that overlap, each mention has its guess in one of them.
+    const decisions = decide(asked, guesses, reach).filter(({ guess }) => guess !== null || !isText(sentence));
     const right = decisions.filter((decision) => decision.verdict === "right").length;
     const judged = decisions.filter((decision) => decision.verdict !== null).length;
     if (decisions.length || question.relation === null) result.push({ sentence, decisions, right, judged });
@@ -108,5 +110,10 @@ export function first(list: Example[]): Example | undefined {
   const words = ({ sentence }: Example): number => sentence.special.filter((special) => !special).length;
   const good = list.filter((example) => example.right > 0 && example.right < example.judged);
   const fitting = good.find((example) => words(example) >= 8 && words(example) <= 14);
-  return fitting ?? list.find((example) => words(example) >= 8 && words(example) <= 14) ?? list[0];
+  const short = fitting ?? list.find((example) => words(example) >= 8 && words(example) <= 14);
+  if (short || !list[0]) return short;
+  // The windows of a document follow each other, so that it is read from its beginning.
+  const { document } = list[0].sentence;
+  const windows = list.filter(({ sentence }) => document !== null && sentence.document === document && typeof sentence.start === "number");
+  return windows.sort((a, b) => (a.sentence.start ?? 0) - (b.sentence.start ?? 0))[0] ?? list[0];
 }

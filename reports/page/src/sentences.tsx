@@ -16,6 +16,7 @@ import { canInflate, mapsOf } from "./inflate";
 import type { Example } from "./judging";
 import { directionsOf, examples, filtered, first, reversed } from "./judging";
 import { Concordance } from "./concordance";
+import { isText } from "./running";
 import { search } from "./search";
 import { sorted } from "./sorting";
 import { sourceOf } from "./slots";
@@ -148,7 +149,7 @@ export function Sentences({ sources, view, go }: Props) {
             onChange={(value) => go(withSlot(asked(view, relation, value, data), 0, { sentence: slot.sentence }))}
           />
         )}
-        <Drawings view={view} go={go} pair={pair} all difference={second ? "A − B" : null} />
+        <Drawings view={view} go={go} pair={pair} mapless={filled[0].sentence !== null && isText(filled[0].sentence)} all difference={second ? "A − B" : null} />
         {ensemble && (
           <label class="check" title="Draw the average of the maps of these heads, each as it is read">
             <input type="checkbox" checked={view.ensemble} onChange={(event) => go({ ...view, ensemble: event.currentTarget.checked })} />

@@ -195,7 +195,7 @@ export function Drawing(props: DrawingProps) {
   const focus = pointed ?? focused ?? hand ?? pinned;
   const pair = sentence.columns !== null;
   const mirrored = direction === "rtl";
-  const drawing = panels[0]?.below ? "matrix" : view.drawing === "all" || (view.drawing === "arcs" && pair) ? "lines" : view.drawing;
+  const drawing = panels[0]?.below ? "matrix" : view.drawing === "all" || view.drawing === "text" || (view.drawing === "arcs" && pair) ? "lines" : view.drawing;
   const [first = 0] = rows;
   const stop = focused ?? pinned ?? { side: "row", index: first };
 
