@@ -109,15 +109,16 @@ export function Sentences({ sources, view, go }: Props) {
   );
   const searched = search(view.search);
   const shown = list ? filtered(list, view.show, searched ?? (() => true)) : [];
-  const chosen: SampledSentence | null =
-    sample.sentences.find((sentence) => sentence.id === slot.sentence) ?? first(shown)?.sentence ?? null;
+  const sampled = sample.sentences.find((sentence) => sentence.id === slot.sentence);
+  const away = slot.sentence !== null && !sampled && source.live !== null && run !== null; // it is one of the corpus
+  const chosen: SampledSentence | null = sampled ?? (away ? null : (first(shown)?.sentence ?? null));
   const filled = useFilled(view, sources, chosen);
   // Without a sample, the directions are those in which what was typed has guesses, if it was typed with its tree.
   const typedIn = sample.sentences.length ? [] : directionsOf(filled.flatMap((each) => each?.sentence ?? []), relation);
   const read = typedIn.find((each) => each === view.direction) ?? typedIn[0] ?? direction;
   const { right, judged } = sums(list ?? []);
   // While the sample of a head is read, no sentence is chosen yet, and what was drawn before stays.
-  const reading = list === null && chosen === null && !slot.text && sample.sentences.length > 0;
+  const reading = list === null && chosen === null && !away && !slot.text && sample.sentences.length > 0;
   const typed = slot.text !== "" && source.model !== null;
   const position = typed ? -1 : shown.findIndex((example) => example.sentence === chosen);
   const choose = (sentence: SampledSentence | undefined, replace = false): void => {
@@ -185,6 +186,11 @@ export function Sentences({ sources, view, go }: Props) {
             </>
           )}
           <CopyLink />
+          {away && !typed && (
+            <small>
+              <bdi>{slot.sentence}</bdi>, which is not stored in the page
+            </small>
+          )}
           {chosen && !typed && (
             <small>
               <bdi>{chosen.id}</bdi>
@@ -208,22 +214,24 @@ export function Sentences({ sources, view, go }: Props) {
       {sample.sentences.length > 0 && (
         <div class="listing">
           {served && (
-            <OneOf
-              label="Uses in"
-              options={[
-                { value: "corpus", text: "the whole corpus" },
-                { value: "stored", text: count(sample.sentences.length, "stored sentence") },
-              ]}
-              value={whole ? "corpus" : "stored"}
-              onChange={(value) => setWhole(value === "corpus")}
-            />
+            <div class="controls">
+              <OneOf
+                label="Uses in"
+                options={[
+                  { value: "corpus", text: "the whole corpus" },
+                  { value: "stored", text: count(sample.sentences.length, "stored sentence") },
+                ]}
+                value={whole ? "corpus" : "stored"}
+                onChange={(value) => setWhole(value === "corpus")}
+              />
+            </div>
           )}
           <Concordance
             {...{ source: uses, otherSource: otherUses, question, other, noun }}
             sentences={served && whole ? NONE : sample.sentences}
             kept={view}
             onKeep={(change, replace) => go({ ...("sort" in change ? view : withSlot(view, 0, { sentence: null })), ...change }, replace)}
-            chosen={{ sentence: typed ? null : (chosen?.id ?? null), word: slot.sentence === null ? null : (view.word?.index ?? null) }}
+            chosen={{ sentence: typed ? null : (slot.sentence ?? chosen?.id ?? null), word: slot.sentence === null ? null : (view.word?.index ?? null) }}
             onChoose={(use) =>
               go({ ...withSlot(view, 0, { sentence: use.sentence, text: "" }), word: { side: reversed(direction) ? "column" : "row", index: use.row } })
             }

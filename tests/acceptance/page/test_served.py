@@ -1,4 +1,4 @@
-"""The page of a real server with a small model: sentences that are typed, heads that are off, and every use of a head."""
+"""The page of a real server with a small model: sentences that are typed, heads that are off, and uses of a head."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from attentionology.corpora_loaders import load_treebank
 from attentionology.engine.serving import server
 from tests import tiny
 from tests.acceptance.page.waiting import assert_count, assert_texts
@@ -28,6 +29,13 @@ def address(folder: Path) -> Iterator[str]:
         yield serving.address
 
 
+def shortened(route: Any) -> None:
+    """Answer with data in which the page stores three sentences of the eight of the corpus."""
+    bench = route.fetch().json()
+    del bench["runs"][0]["sample"]["sentences"][3:]
+    route.fulfill(json=bench)
+
+
 @pytest.fixture
 def page(browser: Any, address: str) -> Iterator[Any]:
     """The page, which may have no error in the end: also not of the policy, which refuses styles in attributes."""
@@ -36,7 +44,8 @@ def page(browser: Any, address: str) -> Iterator[Any]:
     opened.set_default_timeout(20_000)
     opened.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
     opened.on("pageerror", lambda error: problems.append(str(error)))
-    opened.goto(f"{address}#head=2-1&relation=nsubj&sort=documents")
+    opened.route("**/bench.json", shortened)
+    opened.goto(f"{address}#head=2-1&relation=nsubj&direction=dep-%3Ehead")
     yield opened
     context.close()
     assert problems == []
@@ -57,8 +66,44 @@ def test_a_pair_is_typed_and_drawn_and_a_head_is_switched_off(page: Any) -> None
     assert_texts(page.locator(".drawing .title"), ["A: 2-1 · weight", "B: 2-1 · weight, without 2-1"])
 
 
-def test_uses_are_those_of_the_whole_corpus(page: Any) -> None:
+def test_uses_are_those_of_the_whole_corpus(page: Any, folder: Path) -> None:
+    sentences = [*load_treebank(folder / "corpus.conllu", limit=8)]
+    pieces = tiny.encoder("bert").align(sentences)
+    read = [each for each, of_it in zip(sentences, pieces, strict=True) if len(of_it.ids) <= 64]  # others are too long
+    subjects = [(each, word) for each in read for word, name in enumerate(each.relations) if name == "nsubj"]
     rows = page.locator(".rows [role=row]")
-    name = rows.first.get_attribute("title")
-    page.get_by_text("read ").wait_for(state="detached")
-    print(page.locator(".listing .count").text_content(), name)
+    assert_count(rows, len(subjects))
+    shown = zip(rows.all(), rows.locator(".context b").all_text_contents(), strict=True)
+    places = {(row.get_attribute("title"), form): row for row, form in shown}
+    assert set(places) == {(each.id, each.words[word]) for each, word in subjects}
+    stored = (
+        page.get_by_label("Sentence A of the sample").locator("option").evaluate_all("all => all.map(o => o.value)")
+    )
+    assert len(stored) == 3
+    sentence, word = next((each, word) for each, word in subjects if each.id not in stored)
+    places[sentence.id, sentence.words[word]].click()
+    assert_texts(words(page, "A"), list(sentence.words))
+    assert_count(page.locator(f".word.focus[data-word='row-{word + 1}']"), 1)
+    assert_count(page.locator(".rows .current"), 1)
+    page.get_by_role("radio", name="3 stored sentences").check(force=True)
+    assert_count(rows, sum(each.id in stored for each, _ in subjects))
+
+
+def test_figures_are_saved_under_the_policy(page: Any) -> None:
+    page.locator(".matrix").wait_for()
+    page.evaluate(
+        "() => { window.print = () => { window.printed = document.querySelectorAll('.atl-printed svg text').length } }"
+    )
+    for form in ("SVG", "PNG"):
+        with page.expect_download() as saved:
+            page.get_by_role("button", name=form, exact=True).first.click()
+        assert saved.value.path().stat().st_size > 1000
+    page.get_by_role("button", name="PDF", exact=True).first.click()
+    page.wait_for_function("window.printed > 5")
+
+
+def test_the_page_has_margins(page: Any) -> None:
+    page.locator(".matrix").wait_for()
+    page.evaluate("scrollTo(0, 0)")
+    heading, explorer = (page.locator(name).bounding_box() for name in ("h1", ".explorer"))
+    assert min(heading["x"], heading["y"], explorer["x"], 1280 - explorer["x"] - explorer["width"]) >= 16
