@@ -56,6 +56,7 @@ def words(page: Any, slot: str) -> Any:
 
 
 def test_a_pair_is_typed_and_drawn_and_a_head_is_switched_off(page: Any) -> None:
+    page.locator(".drawing").wait_for()  # the field then has a sentence of the sample, which is replaced
     page.get_by_label("Sentence A", exact=True).fill("The keys are here ||| The key is here")
     page.keyboard.press("Enter")
     assert_texts(words(page, "A"), ["The", "keys", "are", "here"])
