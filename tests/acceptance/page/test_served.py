@@ -108,3 +108,28 @@ def test_the_page_has_margins(page: Any) -> None:
     page.evaluate("scrollTo(0, 0)")
     heading, explorer = (page.locator(name).bounding_box() for name in ("h1", ".explorer"))
     assert min(heading["x"], heading["y"], explorer["x"], 1280 - explorer["x"] - explorer["width"]) >= 16
+
+
+def test_a_head_is_named_on_its_card_and_the_run_keeps_the_name(page: Any, folder: Path) -> None:
+    page.get_by_role("button", name="Name head 2-1").click()
+    page.get_by_label("Name", exact=True).fill("subjects <b>")
+    page.get_by_label("Note", exact=True).fill("of verbs")
+    page.keyboard.press("Escape")
+    assert not (folder / "run" / "heads.json").exists()
+    page.get_by_role("button", name="Name head 2-1").click()
+    page.get_by_label("Name", exact=True).fill("subjects <b>")
+    page.get_by_label("Note", exact=True).fill("of verbs")
+    page.get_by_role("button", name="Save the name").click()
+    assert_texts(page.locator(".card h3 .head-name"), ["subjects <b>"])
+    kept = {"head": "2-1", "name": "subjects <b>", "note": "of verbs"}
+    assert json.loads((folder / "run" / "heads.json").read_text("utf-8")) == {"names": [kept]}
+    assert_count(page.get_by_role("gridcell", name="Head 2-1 (subjects <b>): "), 1)
+    page.reload()
+    page.locator(".cell[data-head='0']").click()
+    assert_texts(page.locator(".head-name, .head-note"), [])
+    page.get_by_role("button", name="2-1 subjects <b>").click()
+    assert_texts(page.locator(".head-note"), ["of verbs"])
+    page.get_by_role("button", name="Change the name of head 2-1").click()
+    page.get_by_role("button", name="Remove it").click()
+    assert_count(page.locator(".head-name, .cell .named"), 0)
+    assert json.loads((folder / "run" / "heads.json").read_text("utf-8")) == {"names": []}
