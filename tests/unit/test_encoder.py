@@ -250,6 +250,7 @@ def test_models_that_are_loaded_at_once_wait_for_each_other():
     """Transformers puts the tensors of all threads on no device while it builds a model."""
     running: list[int] = []
     most: list[int] = []
+    files: Any = SimpleNamespace(folder="f", name="m")
 
     class Slow:
         @staticmethod
@@ -262,7 +263,7 @@ def test_models_that_are_loaded_at_once_wait_for_each_other():
 
     def load() -> None:
         with pytest.raises(ModelError):
-            load_from(Slow, SimpleNamespace(folder="f", name="m"), torch.float32)
+            load_from(Slow, files, torch.float32)
 
     threads = [threading.Thread(target=load) for _ in range(3)]
     for thread in threads:
