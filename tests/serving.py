@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import attentionology
@@ -13,6 +16,8 @@ from attentionology import CorpusOptions
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from tests import tiny
+
+T = TypeVar("T")
 
 TEXT = "The keys to the cabinet are on the table."
 SECRET = "Zyzzyva"
@@ -33,6 +38,12 @@ def save_run(folder: Path) -> None:
     options = [CorpusOptions(limit=8), CountOptions(replicates=0)]
     corpus = str(folder / "corpus.conllu")
     attentionology.analyze(tiny.encoder("bert"), corpus, analyses="dependency", options=options, out=folder / "run")
+
+
+def in_a_loop(scene: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run something in an event loop of its own, in a thread: that of a test may have the loop of a browser."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(scene())).result()
 
 
 class Page:
