@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,6 +38,12 @@ def save_run(folder: Path) -> None:
     options = [CorpusOptions(limit=8), CountOptions(replicates=0)]
     corpus = str(folder / "corpus.conllu")
     attentionology.analyze(tiny.encoder("bert"), corpus, analyses="dependency", options=options, out=folder / "run")
+
+
+def in_a_loop(scene: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run something in an event loop of its own, in a thread: that of a test may have the loop of a browser."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(scene())).result()
 
 
 class Page:
@@ -78,9 +84,3 @@ class Page:
         status, _, body = self.raw(method, f"/{self.token}/{name}", json.dumps(value).encode())
         lines = [json.loads(line) for line in body.splitlines()]
         return status, lines if name == "concordance" and status == 200 else lines[0]
-
-
-def run_alone(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in a thread of its own, because a browser of other tests keeps a loop running in this one."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()

@@ -17,9 +17,6 @@ from ...extractors.replaceable.heads_off import Head
 from ...storage.writing import running_text
 from .live_model import LiveModel
 
-_AROUND = 6
-"""How many words are shown on each side."""
-
 TOTALS: dict[str, Collection[str]] = {
     "all": (),
     "all-nopunct": ("punctuation",),
@@ -44,9 +41,10 @@ class Use:
 
     sentence: str  # the id of the sentence
     word: int
-    left: str  # the words before the word
+    row: int  # its row in the maps, which also have rows of special tokens
+    left: str  # the sentence before the word
     form: str
-    right: str
+    right: str  # the sentence after the word
     picked: str
     picked_index: int
     gold: str | None  # the syntactic head; None if it is not known, or the word is the root
@@ -73,7 +71,8 @@ def uses(model: LiveModel, sentences: Iterable[Sentence], question: Question) ->
             words = {place: word for word, place in enumerate(position[index, : len(sentence)].tolist())}
             picked = [words.get(int(guesses[index, place])) for place in words]
             values = of_head.maps[index, 0, 0].cpu()[list(words)][:, list(words)]
-            found += _in_sentence(sentence, picked, _read(values, question.direction), question, model.encoder.causal)
+            read = _read(values, question.direction)
+            found += _in_sentence(sentence, picked, list(words), read, question, model.encoder.causal)
         yield n_read, found
 
 
@@ -97,10 +96,15 @@ def _read(values: Tensor, direction: str) -> Tensor:
 
 
 def _in_sentence(
-    sentence: Sentence, picked: Sequence[int | None], values: Tensor, question: Question, causal: bool
+    sentence: Sentence,
+    picked: Sequence[int | None],
+    rows: Sequence[int],
+    values: Tensor,
+    question: Question,
+    causal: bool,
 ) -> Iterator[Use]:
-    """Yield the uses in a sentence, given what the head picks for each word."""
-    n_words, words = len(sentence), sentence.words
+    """Yield the uses in a sentence, given what the head picks for each word, and the row of the word in the maps."""
+    words = sentence.words
     has_tree = any(head is not None for head in sentence.heads)
     related = relationships(sentence) if has_tree else None
     for word, guess in enumerate(picked):
@@ -114,9 +118,10 @@ def _in_sentence(
         yield Use(
             sentence.id,
             word,
-            ("… " if word > _AROUND else "") + running_text(words[max(0, word - _AROUND) : word]),
+            rows[word],
+            running_text(words[:word]),
             words[word],
-            running_text(words[word + 1 : word + 1 + _AROUND]) + (" …" if word + 1 + _AROUND < n_words else ""),
+            running_text(words[word + 1 :]),
             words[guess],
             guess,
             None if gold is None else words[gold],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -30,6 +31,9 @@ from .files import (
     stored_types,
 )
 from .hub import hub_model
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Held while transformers loads a model, because it changes where PyTorch puts tensors for the whole process."""
 
 _TOKENIZER_HINT = (
     f"correct {TOKENIZER_CONFIG}, or download the files again. Of the values of tokenizer_class, "
@@ -166,7 +170,7 @@ def load_from(
     The folder is local and only safetensors are read. Given the name of a model on the Hub that has no safetensors,
     transformers 5 would load those of a pull request by a conversion bot, even if nobody has merged it.
     """
-    with quiet():
+    with _ONE_AT_A_TIME, quiet():
         try:
             model, info = auto_class.from_pretrained(
                 str(files.folder),

@@ -87,15 +87,21 @@ def mounted(explorer: Explorer, *, name: str = "", address: str = "", follow: bo
     The name is the id of its element; by default, it is that of a cell of a notebook. The explorer opens with the view
     of this address, or if it is to ``follow``, with that in the address of the page, which then names what is seen.
     Until the script has run, the page shows the HTML ``instead``.
+
+    In a cell, it stands in a shadow root, where the styles of the notebook do not reach it, nor its own the notebook.
+    A cell shows what is stored, without a server: a notebook that is saved or opened elsewhere shows it again, and
+    draws no new sentences. ``attentionology serve`` does that, on a page of its own.
     """
     data = script_json(Bench((explorer,)))
+    options: dict[str, bool | str] = {"hash": follow, "address": address}
     if not name:
         # No two cells of a notebook have the same, even if they show the same. A notebook that is executed again from
         # its beginning has the same ids again.
         name = f"explorer-{hashlib.sha256(data.encode()).hexdigest()[:12]}-{next(_CELLS)}"
-    options = json.dumps({"hash": follow, "address": address}).replace("<", "\\u003c")
-    styles, script = bundled("explorer.css"), bundled("explorer.js")
+        options["styles"] = bundled("explorer.css")
+    styles = "" if "styles" in options else f"<style>{bundled('explorer.css')}</style>"
+    as_json = json.dumps(options).replace("<", "\\u003c")
     return (
-        f'<style>{styles}</style><div id="{name}">{instead}</div><script>{script}</script>'
-        f'<script>attentionology.mount(document.getElementById("{name}"), {data}, {options})</script>'
+        f'{styles}<div id="{name}">{instead}</div><script>{bundled("explorer.js")}</script>'
+        f'<script>attentionology.mount(document.getElementById("{name}"), {data}, {as_json})</script>'
     )

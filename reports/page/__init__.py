@@ -23,6 +23,7 @@ from ...storage.writing import amount
 from ..drawing import save
 from ..finding import Finding
 from ..format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
+from ..provenance import versions
 from ..run_folder import files_of_run
 from ..table import ShownTable, with_marked_heads
 from ..tables import to_json, write_csv
@@ -281,7 +282,8 @@ def save_figures(folder: Path, drawn: Mapping[str, Figure], suffix: str = "") ->
 
 def served_page(title: str) -> str:
     """Return the page of a server, which has its script, its styles and its data in files of their own."""
-    return template_environment().get_template("served.html.j2").render(title=in_document(title))
+    template = template_environment().get_template("served.html.j2")
+    return template.render(title=in_document(title), version=versions()["attentionology"])
 
 
 def bundled(name: str) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import itertools
+import threading
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +18,7 @@ from transformers.models.bert.modeling_bert import eager_attention_forward
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Encoder, GradientMaker, ModelError, extract
+from attentionology.extractors.model.loading import load_from
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import documentation, tiny
 
@@ -240,3 +244,30 @@ def test_pickled_weights_are_refused_with_the_way_out(tmp_path, monkeypatch):
 def test_types_and_devices_that_cannot_be_used_are_refused(options, error, message):
     with pytest.raises(error, match=message):
         tiny.encoder_from_folder(**options)
+
+
+def test_models_that_are_loaded_at_once_wait_for_each_other():
+    """Transformers puts the tensors of all threads on no device while it builds a model."""
+    running: list[int] = []
+    most: list[int] = []
+    files: Any = SimpleNamespace(folder="f", name="m")
+
+    class Slow:
+        @staticmethod
+        def from_pretrained(*_arguments: Any, **_options: Any) -> Any:
+            running.append(1)
+            time.sleep(0.02)
+            most.append(len(running))
+            running.pop()
+            raise OSError("no such model")
+
+    def load() -> None:
+        with pytest.raises(ModelError):
+            load_from(Slow, files, torch.float32)
+
+    threads = [threading.Thread(target=load) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1, 1, 1]

@@ -21,7 +21,7 @@ from attentionology.engine.serving.served_run import ServedRun
 from attentionology.reports.page import bundled
 from attentionology.reports.run_folder import RunFolder, RunFolderError
 from tests import tiny
-from tests.serving import DRAW, TEXT, USES, Page, run_alone, save_run
+from tests.serving import DRAW, TEXT, USES, Page, in_a_loop, save_run
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +171,7 @@ def test_an_older_stream_takes_no_turn_from_a_newer_one(folder):
         found = [line async for line in newer]
         return [*lines, await rest], found
 
-    older, newer = run_alone(scene())
+    older, newer = in_a_loop(scene)
     assert [*json.loads(older[-1])] == ["error"]
     assert json.loads(newer[-1]) == {"read": 8, "of": 8}
 

@@ -274,5 +274,6 @@ def test_a_use_says_what_the_head_picks(live):
                 assert (use.form, use.picked) == (sentence.words[word], sentence.words[use.picked_index])
                 assert of_word[use.picked_index] == pytest.approx(of_word.max(), rel=1e-5) == pytest.approx(use.weight)
                 assert (use.distance, use.verdict, use.gold) == (use.picked_index - word, None, None)
+                assert use.row == word + 1  # behind [CLS]
     first = rows[bare[0].id, 8]
-    assert (first.left[:2], first.left.split()[1:]) == ("… ", list(bare[0].words[2:8]))
+    assert (first.left.split(), first.right.split()) == ([*bare[0].words[:8]], [*bare[0].words[9:]])

@@ -17,7 +17,7 @@ from attentionology.engine.serving.errors import StaleError
 from attentionology.engine.serving.turns import MOST_WAITING, Turns
 from attentionology.scripts.cli import main
 from tests import tiny
-from tests.serving import DRAW, SECRET, Page, run_alone
+from tests.serving import DRAW, SECRET, Page, in_a_loop
 
 
 def test_the_newest_request_comes_first_and_stale_ones_are_given_up():
@@ -58,7 +58,7 @@ def test_the_newest_request_comes_first_and_stale_ones_are_given_up():
         turns.close()
         return results
 
-    results = run_alone(scene())
+    results = in_a_loop(scene)
     assert [type(each).__name__ if isinstance(each, Exception) else each for each in results] == [
         "StaleError", "corpus", "StaleError", "other", "new", "again",
     ]  # fmt: skip
@@ -78,7 +78,7 @@ def test_a_queue_has_an_end():
         free.set()
         return await asyncio.gather(*waiting, return_exceptions=True)
 
-    refused = [each for each in run_alone(scene()) if each is not True]
+    refused = [each for each in in_a_loop(scene) if each is not True]
     assert [each.status for each in refused] == [429]
 
 

@@ -138,7 +138,7 @@ export function Bench(props: Props) {
   const [one, other] = held?.drawn ?? [];
   const [toB, toA] = useMemo(() => (one && other ? linksBetween(one, other) : []), [held]);
   const keep = (which: number, word: Word | null): void => {
-    const sentence = one?.filled.slot.text ? null : (one?.sentence.id ?? null);
+    const sentence = one?.filled.id ?? null;
     const at = which ? across(word, toA) : word;
     onGo({ ...(one?.filled.slot.text ? view : withSlot(view, 0, { sentence })), word: at }, true);
   };
@@ -148,7 +148,7 @@ export function Bench(props: Props) {
   };
   const open = (which: number, head: number): void => {
     const shown: View = { ...view, drawing: "lines", word: null };
-    const pinned = one && !one.filled.slot.text ? withSlot(shown, 0, { sentence: one.sentence.id }) : shown;
+    const pinned = one && !one.filled.slot.text ? withSlot(shown, 0, { sentence: one.filled.id }) : shown;
     onGo(which ? withSlot(pinned, 1, { head }) : { ...withSlot(pinned, 0, { head: null }), head });
   };
   const drawing = (which: number) => {

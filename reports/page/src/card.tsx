@@ -1,12 +1,14 @@
 // What one head does, in one place.
 
-import type { Explorer } from "./data";
+import type { Explorer, HeadName } from "./data";
 import { headIndex, headName } from "./data";
 import { percent } from "./format";
 import type { Go } from "./hooks";
 import type { View } from "./address";
 import { withMeasure, withSlot, kindsIn } from "./address";
 import { Marks } from "./marks";
+import type { Keep } from "./names";
+import { Heading } from "./names";
 import { askedAccuracy, referenceOf } from "./references";
 import type { Strength } from "./strengths";
 import { barOf, beside, strengths } from "./strengths";
@@ -85,7 +87,7 @@ function Line({ data, view, go, strength, head }: Props & { strength: Strength; 
   );
 }
 
-export function HeadCard({ data, view, go }: Props) {
+export function HeadCard({ data, view, go, names, keep }: Props & { names: HeadName[]; keep: Keep | null }) {
   const { head } = view;
   const card = data.cards[head];
   const open = (name: string): void => {
@@ -102,7 +104,7 @@ export function HeadCard({ data, view, go }: Props) {
   return (
     <>
       <section class="card" aria-label={`Head ${name}`}>
-        <h3>Head {name}</h3>
+        <Heading key={name} head={name} {...{ names, keep }} />
         {accuracy && reference && <Marks {...{ data, reference, head }} measure={accuracy} />}
         {card && (
           <dl>

@@ -68,8 +68,9 @@ interface Props {
   /** The sentences that are stored, which are searched as a whole. */
   sentences: SampledSentence[];
   question: Question;
-  /** What the head is compared with, for the order by disagreement. */
+  /** What the head is compared with, for the order by disagreement, and where its uses come from. */
   other: Question | null;
+  otherSource: UseSource;
   /** What the address of the page keeps of the filter. */
   kept: { show: Shown; search: string; sort: Sort };
   onKeep: (change: Partial<{ show: Shown; search: string; sort: Sort }>, replace?: boolean) => void;
@@ -177,12 +178,12 @@ export function inView(top: number, height: number, row: number, n: number): [nu
   return [Math.max(0, Math.floor(top / row) - AROUND), Math.min(n, Math.ceil((top + height) / row) + AROUND)];
 }
 
-export function Concordance({ source, sentences, question, other, kept: keeps, onKeep, chosen, onChoose, name, noun }: Props) {
+export function Concordance({ source, otherSource, sentences, question, other, kept: keeps, onKeep, chosen, onChoose, name, noun }: Props) {
   const id = useName();
   const { head, kind, relation, direction, ensemble } = question;
   const { rows, progress, problem, done } = useUses(source, question, [source, head, kind, relation, direction, ensemble]);
   const compared = keeps.sort === "disagreement" ? other : null;
-  const others = useUses(source, compared, [source, compared?.head, compared?.kind, compared?.relation, compared?.direction]);
+  const others = useUses(otherSource, compared, [otherSource, compared?.head, compared?.kind, compared?.relation, compared?.direction]);
   const [tag, setTag] = useState("");
   const [distance, setDistance] = useState("");
   const [selected, setSelected] = useState<Set<string>>(new Set());
@@ -218,7 +219,7 @@ export function Concordance({ source, sentences, question, other, kept: keeps, o
 
   const height = width > 0 && width < NARROW ? TWO_LINES : ONE_LINE;
   const [from, to] = inView(scroll.top, scroll.height, height, shown.length);
-  const current = (use: Use): boolean => use.sentence === chosen.sentence && (chosen.word === null || chosen.word === use.word);
+  const current = (use: Use): boolean => use.sentence === chosen.sentence && (chosen.word === null || chosen.word === use.row);
   const measureScroll = (): void => {
     // The heading stays in view above the rows.
     if (list.current) setScroll({ top: list.current.scrollTop, height: list.current.clientHeight - (heading.current?.offsetHeight ?? 0) });

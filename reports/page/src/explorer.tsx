@@ -2,25 +2,30 @@
 // are heads drawn on sentences.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { parameters, restore, firstView, withMeasure, withSlot, bestHead } from "./address";
+import { parameters, restore, firstView, withHead, withMeasure, withSlot, bestHead } from "./address";
 import { HeadCard } from "./card";
 import { DrawnSentences } from "./drawn";
-import type { Bench } from "./data";
+import type { Bench, HeadName } from "./data";
 import { useView } from "./hooks";
 import { FindingLink } from "./link";
 import { Matrix } from "./matrix";
+import { NamedHeads, useNames } from "./names";
 import { Picker } from "./picker";
 import { Sentences } from "./sentences";
 import { sourceOf } from "./slots";
 import { sourcesOf } from "./sources";
 
+const NO_NAMES: HeadName[] = [];
 const FINDINGS = 4; // those that are shown at first, in one line each
 
 export function ExplorerApp({ bench, hash, opening }: { bench: Bench; hash: boolean; opening: string }) {
   const sources = useMemo(() => sourcesOf(bench), [bench]);
   const { view, missing, go } = useView(sources, hash, opening);
-  const { data } = sourceOf(view.slots[0], sources); // the matrix and the card are those of the run in A
+  const { data, run } = sourceOf(view.slots[0], sources); // the matrix and the card are those of the run in A
   const measure = data.measures.find((item) => item.id === view.measure) ?? data.measures[0];
+  const { names: ofRuns, keepFor } = useNames(bench.runs);
+  const names = (run === null ? null : ofRuns[run]) ?? NO_NAMES;
+  const keep = bench.live && run !== null ? keepFor(run) : null;
   const frame = useRef<HTMLDivElement>(null);
   const [all, setAll] = useState(false);
   const follow = (target: string, head: number | null): void => {
@@ -80,9 +85,10 @@ export function ExplorerApp({ bench, hash, opening }: { bench: Bench; hash: bool
               onChoose={(id) => go({ ...withSlot(withMeasure(view, id, data), 0, { sentence: null, head: null }), head: bestHead(data, id), word: null })}
             />
             <p class="note">{measure.note}</p>
-            <Matrix data={data} view={view} go={go} measure={measure} />
+            <Matrix {...{ data, view, go, measure, names }} />
+            <NamedHeads data={data} names={names} onOpen={(index) => go(withHead(view, index))} />
           </section>
-          <HeadCard data={data} view={view} go={go} />
+          <HeadCard {...{ data, view, go, names, keep }} />
         </div>
       )}
       {view.drawn === null && (sources.some(({ live }) => live) || (data.sample?.sentences.length ?? 0) > 0) && <Sentences sources={sources} view={view} go={go} />}

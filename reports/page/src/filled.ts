@@ -16,6 +16,8 @@ export interface Filled {
   data: Explorer;
   kind: string;
   head: number;
+  /** The id of the sentence that is asked for, of the sample or of the corpus; null for a text. Without heads, what is drawn has another one. */
+  id: string | null;
   /** What is drawn; null until it is there. */
   sentence: SampledSentence | null;
   /** What a server says about it. */
@@ -50,7 +52,7 @@ function useSlot(which: number, slot: Slot, view: View, sources: Source[], text:
   const head = slot.head ?? headIn(view.head, sourceOf(view.slots[0], sources).data, data) ?? 0;
   const lacking = which && id !== null && !request && !sampled ? `The sample of ${source.name} does not have this sentence.` : "";
   const problem = text && !typed ? UNSERVED : (answer?.error ?? lacking);
-  return { slot, source, data, kind: slot.kind, head, sentence: request ? (live?.sentence ?? null) : sampled, live, sampled, waiting, problem };
+  return { slot, source, data, kind: slot.kind, head, id: typed ? null : id, sentence: request ? (live?.sentence ?? null) : sampled, live, sampled, waiting, problem };
 }
 
 /** What both slots are filled with. `first` is the sentence that A shows if the view names none. */

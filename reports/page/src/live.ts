@@ -16,17 +16,27 @@ export interface DrawRequest {
 
 export const UNANSWERED = "The server does not answer. Start “attentionology serve” again, and open the address that it prints.";
 
-/** What a server draws. It rejects with a sentence that says what to do. */
-export async function draw(request: DrawRequest, signal: AbortSignal): Promise<LiveSentence[]> {
+/** What tells this page from others that are open, so that none gives up what another one has asked for. */
+const PAGE = Math.random().toString(36).slice(2);
+
+/** Ask the server for something. It rejects with a sentence that says what to do. */
+export async function send(address: string, body: object, signal: AbortSignal | null = null, method = "POST"): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch("draw", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(request), signal });
+    response = await fetch(address, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify({ page: PAGE, ...body }), signal });
   } catch (error) {
-    throw signal.aborted ? error : new Error(UNANSWERED);
+    throw signal?.aborted ? error : new Error(UNANSWERED);
   }
-  const answer = (await response.json().catch(() => null)) as { sentences?: LiveSentence[]; error?: string } | null;
-  if (response.ok && answer?.sentences?.length) return answer.sentences;
+  if (response.ok) return response;
+  const answer = (await response.json().catch(() => null)) as { error?: string } | null;
   throw new Error(answer?.error ?? `The server answered ${response.status}. Its terminal says why.`);
+}
+
+/** What a server draws. */
+export async function draw(request: DrawRequest, signal: AbortSignal): Promise<LiveSentence[]> {
+  const answer = (await (await send("draw", request, signal)).json()) as { sentences?: LiveSentence[] };
+  if (answer.sentences?.length) return answer.sentences;
+  throw new Error("The server has drawn nothing. Its terminal says why.");
 }
 
 export interface Answer {

@@ -6,7 +6,7 @@ import type { View } from "./address";
 import { bestHead, headsOf, toggled, withHead, withMeasure } from "./address";
 import type { Coloring } from "./color";
 import { coloring, inkOn, lightDark } from "./color";
-import type { Explorer, Measure } from "./data";
+import type { Explorer, HeadName, Measure } from "./data";
 import { headName } from "./data";
 import { Buttons } from "./buttons";
 import { captionOf } from "./caption";
@@ -17,6 +17,7 @@ import type { Go } from "./hooks";
 import { ignored, useWidth } from "./hooks";
 import { ofLayer } from "./layers";
 import { Legend } from "./legend";
+import { namedAs } from "./names";
 import { rank } from "./rank";
 import { shortName, siblings } from "./references";
 
@@ -28,13 +29,16 @@ interface Props {
   view: View;
   go: Go;
   measure: Measure;
+  names: HeadName[];
 }
 
 /** What the page says about one cell. */
-export function describe(data: Explorer, measure: Measure, head: number): string {
+export function describe(data: Explorer, measure: Measure, head: number, names: HeadName[] = []): string {
   const value = measure.values[head] ?? null;
   const ranked = measure.categories ? null : rank(measure, head);
-  const text = `Head ${headName(head, data)}: ${withUnit(value, measure)}${interval(measure, head)}`;
+  const name = headName(head, data);
+  const named = namedAs(names, name);
+  const text = `Head ${name}${named ? ` (${named.name})` : ""}: ${withUnit(value, measure)}${interval(measure, head)}`;
   if (value === null) return `${text}, undefined`;
   return ranked ? `${text}, rank ${ranked.position}${ranked.equal > 1 ? " (equal)" : ""} of ${ranked.of}` : text;
 }
@@ -62,7 +66,7 @@ function Layer({ data, measure, layer, x, y }: { data: Explorer; measure: Measur
   );
 }
 
-const Cells = memo(function Cells({ data, measure, colors, heads, stop, size }: CellsProps) {
+const Cells = memo(function Cells({ data, measure, names, colors, heads, stop, size }: CellsProps) {
   const rows = [];
   const best = measure.categories ? -1 : bestHead(data, measure.id);
   const longest = Math.max(...measure.values.map((value) => short(value, measure).length));
@@ -77,6 +81,7 @@ const Cells = memo(function Cells({ data, measure, colors, heads, stop, size }: 
       const fill = lightDark((scheme) => colors.color(value, scheme));
       const ink = lightDark((scheme) => inkOn(colors.color(value, scheme)));
       const chosen = heads.indexOf(index);
+      const named = namedAs(names, headName(index, data));
       cells.push(
         <g
           key={head}
@@ -85,9 +90,10 @@ const Cells = memo(function Cells({ data, measure, colors, heads, stop, size }: 
           class={chosen === 0 ? "cell chosen" : chosen > 0 ? "cell compared" : "cell"}
           tabindex={index === stop ? 0 : -1}
           aria-selected={chosen >= 0}
-          aria-label={describe(data, measure, index)}
+          aria-label={describe(data, measure, index, names)}
           transform={`translate(${LABELS + head * size.width} ${y})`}
         >
+          {named && <title>{[named.name, named.note].filter(Boolean).join(": ")}</title>}
           <rect class="swatch" x={0.75} y={0.75} width={size.width - 1.5} height={size.height - 1.5} rx={2} fill={light} style={{ fill }} />
           {value !== null && index === best && (
             <rect class="best" x={2.5} y={2.5} width={size.width - 5} height={size.height - 5} rx={1} style={{ stroke: ink }} />
@@ -95,6 +101,11 @@ const Cells = memo(function Cells({ data, measure, colors, heads, stop, size }: 
           {font >= 7 && (
             <text x={size.width / 2} y={size.height / 2} font-size={font} style={{ fill: ink }} aria-hidden="true">
               {short(value, measure)}
+            </text>
+          )}
+          {named && (
+            <text class="named" x={size.width - 2} y={6} font-size={9} style={{ fill: ink }} aria-hidden="true">
+              ★
             </text>
           )}
           <rect class="ring" x={0.75} y={0.75} width={size.width - 1.5} height={size.height - 1.5} rx={2} />
@@ -114,7 +125,7 @@ const Cells = memo(function Cells({ data, measure, colors, heads, stop, size }: 
   return <>{rows}</>;
 });
 
-export function Matrix({ data, view, go, measure }: Props) {
+export function Matrix({ data, view, go, measure, names }: Props) {
   const [frame, width] = useWidth<HTMLDivElement>();
   const svg = useRef<SVGSVGElement>(null);
   const [pointed, setPointed] = useState<number | null>(null);
@@ -163,9 +174,9 @@ export function Matrix({ data, view, go, measure }: Props) {
     }
   };
   const every = Math.ceil(22 / cell); // names of heads must not overlap
-  const names = [];
+  const headings = [];
   for (let head = 0; head < data.heads; head += every) {
-    names.push(
+    headings.push(
       <text key={head} role="columnheader" class="axis" x={LABELS + (head + 0.5) * cell} y={10} text-anchor="middle">
         {head + 1}
       </text>,
@@ -207,22 +218,22 @@ export function Matrix({ data, view, go, measure }: Props) {
             <text class="axis" x={LABELS - 6} y={10} text-anchor="end" aria-hidden="true">
               L \ H
             </text>
-            {names}
+            {headings}
             {margin.map((name, i) => (
               <text key={name} class="axis" x={LABELS + cell * data.heads + (i ? MARGIN - 4 : 38)} y={10} text-anchor="end" aria-hidden="true">
                 {name}
               </text>
             ))}
           </g>
-          <Cells {...{ data, measure, colors, size }} heads={heads} stop={focused ?? first} />
+          <Cells {...{ data, measure, names, colors, size }} heads={heads} stop={focused ?? first} />
         </svg>
       </div>
       <p class="readout" aria-live="polite">
-        {describe(data, measure, shown)}
+        {describe(data, measure, shown, names)}
       </p>
       <Legend measure={measure} colors={colors} />
       <Buttons
-        again={() => <Matrix data={data} view={view} go={ignored} measure={measure} />}
+        again={() => <Matrix data={data} view={view} go={ignored} {...{ measure, names }} />}
         name={`heads-${measure.id}`}
         title={`${measure.group}: ${measure.label}`}
         caption={captionOf(data, [measure.kind && `map “${measure.kind}”`, measure.n !== null && `n = ${measure.n.toLocaleString("en")}`, measure.note])}

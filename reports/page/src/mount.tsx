@@ -9,10 +9,36 @@ export interface Options {
   hash?: boolean;
   /** The address of the view to open with, such as `#head=3-9&view=arcs`. */
   address?: string;
+  /** The styles, for a page that has its own, such as a notebook: neither reach the other. */
+  styles?: string;
 }
 
-/** Show an explorer in `element`, in place of what is there. Returns a function that removes it. */
-export function mount(element: HTMLElement, bench: Bench, options: Options = {}): () => void {
+/**
+ * A place in `element` that the styles of the page do not reach. It is as light or dark as JupyterLab says, which does so
+ * where these styles cannot see it.
+ */
+function apart(element: HTMLElement, styles: string): HTMLElement {
+  element.replaceChildren();
+  const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
+  const sheet = document.createElement("style");
+  sheet.textContent = styles;
+  const around = document.createElement("div");
+  around.className = "atl-apart";
+  const place = document.createElement("div");
+  around.append(place);
+  root.replaceChildren(sheet, around);
+  const follow = (): void => {
+    const light = document.body.dataset["jpThemeLight"];
+    if (light) place.dataset["scheme"] = light === "true" ? "light" : "dark";
+  };
+  follow();
+  new MutationObserver(follow).observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
+  return place;
+}
+
+/** Show an explorer in `target`, in place of what is there. Returns a function that removes it. */
+export function mount(target: HTMLElement, bench: Bench, options: Options = {}): () => void {
+  const element = options.styles === undefined ? target : apart(target, options.styles);
   element.replaceChildren();
   element.classList.add("atl");
   render(<ExplorerApp bench={bench} hash={options.hash ?? false} opening={options.address ?? ""} />, element);

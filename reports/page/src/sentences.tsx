@@ -1,6 +1,6 @@
 // Sentences of the sample: those that a head gets right and those that it gets wrong, and one of them drawn.
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { View } from "./address";
 import { withSlot } from "./address";
 import { Bench } from "./bench";
@@ -22,6 +22,7 @@ import { sorted } from "./sorting";
 import { sourceOf } from "./slots";
 import type { Source } from "./sources";
 import { relationsOf } from "./tasks";
+import { answers, wholeUses } from "./served";
 import { storedUses } from "./uses";
 
 interface Props {
@@ -29,6 +30,8 @@ interface Props {
   view: View;
   go: Go;
 }
+
+const NONE: SampledSentence[] = [];
 
 /** The sample of a model that has read nothing yet. */
 const EMPTY: Sample = { kinds: [], note: "", sentences: [] };
@@ -77,7 +80,7 @@ export function Sentences({ sources, view, go }: Props) {
   const { data } = source;
   const sample = data.sample ?? EMPTY;
   const maps = mapsOf(data);
-  const usesSource = useMemo(() => storedUses(data, maps), [data, maps]);
+  const stored = useMemo(() => storedUses(data, maps), [data, maps]);
   const relations = useMemo(() => relationsOf(sample.sentences), [sample]);
   const { head } = view;
   const { kind } = slot;
@@ -86,6 +89,14 @@ export function Sentences({ sources, view, go }: Props) {
   const direction = view.direction !== null && directions.includes(view.direction) ? view.direction : (directions[0] ?? null);
   const question = { head, kind, relation, direction };
   // What a head is compared with: the head and the kind of map of B, if it is about the same run.
+  // A server that has the model of the run reads the whole corpus, unless the stored sentences are asked for.
+  const [whole, setWhole] = useState(true);
+  const { run } = source;
+  const served = source.live !== null && run !== null && answers(sample, relation);
+  const [uses, otherUses] = useMemo(() => {
+    if (!served || !whole || run === null) return [stored, stored] as const;
+    return [wholeUses("A", run, data, stored), wholeUses("B", run, data, stored)] as const;
+  }, [stored, data, run, served, whole]);
   const beside = second && sourceOf(second, sources) === source ? { ...question, head: second.head ?? head, kind: second.kind } : null;
   const other = beside && (beside.head !== head || beside.kind !== kind) ? beside : null;
   const list = usePromise(
@@ -99,15 +110,16 @@ export function Sentences({ sources, view, go }: Props) {
   );
   const searched = search(view.search);
   const shown = list ? filtered(list, view.show, searched ?? (() => true)) : [];
-  const chosen: SampledSentence | null =
-    sample.sentences.find((sentence) => sentence.id === slot.sentence) ?? first(shown)?.sentence ?? null;
+  const sampled = sample.sentences.find((sentence) => sentence.id === slot.sentence);
+  const away = slot.sentence !== null && !sampled && source.live !== null && run !== null; // it is one of the corpus
+  const chosen: SampledSentence | null = sampled ?? (away ? null : (first(shown)?.sentence ?? null));
   const filled = useFilled(view, sources, chosen);
   // Without a sample, the directions are those in which what was typed has guesses, if it was typed with its tree.
   const typedIn = sample.sentences.length ? [] : directionsOf(filled.flatMap((each) => each?.sentence ?? []), relation);
   const read = typedIn.find((each) => each === view.direction) ?? typedIn[0] ?? direction;
   const { right, judged } = sums(list ?? []);
   // While the sample of a head is read, no sentence is chosen yet, and what was drawn before stays.
-  const reading = list === null && chosen === null && !slot.text && sample.sentences.length > 0;
+  const reading = list === null && chosen === null && !away && !slot.text && sample.sentences.length > 0;
   const typed = slot.text !== "" && source.model !== null;
   const position = typed ? -1 : shown.findIndex((example) => example.sentence === chosen);
   const choose = (sentence: SampledSentence | undefined, replace = false): void => {
@@ -175,6 +187,11 @@ export function Sentences({ sources, view, go }: Props) {
             </>
           )}
           <CopyLink />
+          {away && !typed && (
+            <small>
+              <bdi>{slot.sentence}</bdi>, which is not stored in the page
+            </small>
+          )}
           {chosen && !typed && (
             <small>
               <bdi>{chosen.id}</bdi>
@@ -197,14 +214,27 @@ export function Sentences({ sources, view, go }: Props) {
       </div>
       {sample.sentences.length > 0 && (
         <div class="listing">
+          {served && (
+            <div class="controls">
+              <OneOf
+                label="Uses in"
+                options={[
+                  { value: "corpus", text: "the whole corpus" },
+                  { value: "stored", text: count(sample.sentences.length, "stored sentence") },
+                ]}
+                value={whole ? "corpus" : "stored"}
+                onChange={(value) => setWhole(value === "corpus")}
+              />
+            </div>
+          )}
           <Concordance
-            {...{ source: usesSource, question, other, noun }}
-            sentences={sample.sentences}
+            {...{ source: uses, otherSource: otherUses, question, other, noun }}
+            sentences={served && whole ? NONE : sample.sentences}
             kept={view}
             onKeep={(change, replace) => go({ ...("sort" in change ? view : withSlot(view, 0, { sentence: null })), ...change }, replace)}
-            chosen={{ sentence: typed ? null : (chosen?.id ?? null), word: slot.sentence === null ? null : (view.word?.index ?? null) }}
+            chosen={{ sentence: typed ? null : (slot.sentence ?? chosen?.id ?? null), word: slot.sentence === null ? null : (view.word?.index ?? null) }}
             onChoose={(use) =>
-              go({ ...withSlot(view, 0, { sentence: use.sentence, text: "" }), word: { side: reversed(direction) ? "column" : "row", index: use.word } })
+              go({ ...withSlot(view, 0, { sentence: use.sentence, text: "" }), word: { side: reversed(direction) ? "column" : "row", index: use.row } })
             }
             name={`${headName(head, data)}-${relation ?? "any"}`}
           />

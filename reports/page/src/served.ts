@@ -1,6 +1,10 @@
 // Uses from a server, which reads the whole corpus: lines of JSON, of which some are rows and some say how much was read.
 
+import type { Explorer, Sample } from "./data";
+import { headName } from "./data";
 import type { Question } from "./judging";
+import { send } from "./live";
+import { ALIGNMENT, COREFERENCE } from "./tasks";
 import type { Give, Progress, Use, UseSource } from "./uses";
 
 /** What is sent to ask for uses. */
@@ -10,35 +14,40 @@ export interface Asked {
   head: string;
   kind: string;
   relation: string | null;
-  direction: string | null;
+  direction: string;
 }
 
-/** The uses that a server has for a run. `nameOf` is the name of a head, such as "3-1", and `base` ends in a slash. */
-export function servedUses(base: string, slot: "A" | "B", run: number, nameOf: (head: number) => string): UseSource {
+/** Whether a server can be asked about a relation: it knows syntactic heads alone, in sentences that are no pairs. */
+export function answers({ sentences }: Sample, relation: string | null): boolean {
+  if (relation === COREFERENCE || relation === ALIGNMENT) return false;
+  return sentences.every(({ columns, cases }) => columns === null && !cases?.some(({ name }) => name === relation));
+}
+
+/**
+ * The uses in the whole corpus of a run, which a server reads. Where it cannot, those in the stored sentences are given,
+ * and the source fails with a sentence that says why.
+ */
+export function wholeUses(slot: "A" | "B", run: number, data: Explorer, stored: UseSource): UseSource {
   return {
-    async read({ head, kind, relation, direction }: Question, give: Give, signal: AbortSignal) {
-      const asked: Asked = { slot, run, head: nameOf(head), kind, relation, direction };
-      const answer = await fetch(`${base}concordance`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(asked),
-        signal,
-      });
-      if (!answer.ok || !answer.body) throw new Error(await saidBy(answer));
-      await readLines(answer.body, give);
+    async read(question: Question, give: Give, signal: AbortSignal) {
+      const { head, kind, relation, direction } = question;
+      const asked: Asked = { slot, run, head: headName(head, data), kind, relation, direction: direction ?? "dep->head" };
+      let given = false;
+      const giveOn: Give = (rows, progress) => {
+        given ||= rows.length > 0;
+        give(rows, progress);
+      };
+      try {
+        const answer = await send("concordance", asked, signal);
+        if (!answer.body) throw new Error("The server has sent nothing.");
+        await readLines(answer.body, giveOn);
+      } catch (error) {
+        if (signal.aborted || given) throw error; // a part of the corpus is not mixed with sentences that it may have
+        await stored.read(question, give, signal);
+        throw new Error(`${(error as Error).message} These are the uses in the stored sentences.`);
+      }
     },
   };
-}
-
-/** What a server says is wrong. */
-async function saidBy(answer: Response): Promise<string> {
-  try {
-    const { error } = (await answer.json()) as { error?: unknown };
-    if (typeof error === "string") return error;
-  } catch {
-    // The answer is no JSON, so its status has to do.
-  }
-  return `The server answered with ${answer.status}.`;
 }
 
 /** Give the rows of a stream as they come, those before each line about progress together. */

@@ -31,7 +31,7 @@ function Box({ which, filled, view, go, chosen, follows }: Props) {
   const name = NAMES[which] ?? "A";
   const { slot, waiting, problem } = filled;
   const shown = slot.text || (slot.sentence === null && follows?.slot.text) || "";
-  const sampled = filled.sampled ?? chosen;
+  const sampled = filled.sampled ?? filled.sentence ?? chosen;
   const text = shown || (sampled ? runningText(rowsOf(sampled)) : "");
   const [draft, setDraft] = useState<string | null>(null);
   const id = useName();
@@ -103,6 +103,7 @@ function Samples({ which, filled, view, go, chosen, follows }: Props) {
       <span>Sentence{filled.source.live ? " of the sample" : ""}</span>
       <select aria-label={`Sentence ${name}${filled.source.live ? " of the sample" : ""}`} value={value} onChange={(event) => go(withSlot(view, which, { sentence: event.currentTarget.value === AS_IN_A ? null : event.currentTarget.value, text: "" }))}>
         {value === "" && <option value="">{typed ? "typed" : "–"}</option>}
+        {filled.id === value && !filled.sampled && filled.source.live && <option value={value}>{value}, of the corpus</option>}
         {follows && <option value={AS_IN_A}>as in A</option>}
         {options}
       </select>

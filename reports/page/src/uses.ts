@@ -13,11 +13,12 @@ import { search, wantedBy } from "./search";
 import type { Sort } from "./sorting";
 import type { Decision } from "./tasks";
 
-/** A row of the concordance. Its names are those of the rows that a server sends. */
+/** A row of the concordance. Its names are those of the rows that a server sends. Words are counted from 0. */
 export interface Use {
-  /** The id of the sentence, and the row of the word in it. */
+  /** The id of the sentence, the word, and the row of the word in the maps, which also have rows of special tokens. */
   sentence: string;
   word: number;
+  row: number;
   left: string;
   form: string;
   right: string;
@@ -30,7 +31,7 @@ export interface Use {
   /** From the word to what is picked, in words: +1 is the next word. */
   distance: number | null;
   tag: string | null;
-  relation: string;
+  relation: string | null;
   verdict: "right" | "wrong" | null;
   /** The kind of a wrong pick, such as "sibling"; empty for other rows. */
   mistake: string;
@@ -53,6 +54,11 @@ export function keyOf(use: Use): string {
   return `${use.sentence} ${use.word}`;
 }
 
+/** The number of a word among the words of a side, given its row or column; null for a special token. */
+function wordAt({ special }: Side, index: number | null): number | null {
+  return index === null || special[index] ? null : special.slice(0, index).filter((each) => !each).length;
+}
+
 /** A part of a side of a sentence as running text. */
 function part(side: Side, from: number, to: number): string {
   const joined = side.joined.filter((i) => i >= from && i < to).map((i) => i - from);
@@ -69,7 +75,7 @@ function weightOf(map: HeadMap | null, direction: string | null, row: number, ta
 /** What a head decides about a word, as a row. */
 export function useOf(sentence: SampledSentence, decision: Decision, map: HeadMap | null, direction: string | null): Use {
   const { rows, guess, gold, verdict, relation } = decision;
-  const [word = 0] = rows;
+  const [row = 0] = rows;
   const [side, targets] = [rowsOf(sentence), columnsOf(sentence)];
   const start = Math.min(...rows);
   const end = Math.max(...rows) + 1;
@@ -77,20 +83,22 @@ export function useOf(sentence: SampledSentence, decision: Decision, map: HeadMa
   const judged = decision.judged !== false && right !== null;
   const named = (index: number | null): string | null => (index === null ? null : (targets.words[index] ?? null));
   const own = sentence.columns === null; // the words of a translation are at no distance from those of the source
+  const [word, pick] = [wordAt(side, row) ?? row, wordAt(targets, guess)];
   return {
     sentence: sentence.id,
     word,
+    row,
     left: part(side, 0, start),
     form: part(side, start, end),
     right: part(side, end, side.words.length),
     picked: named(guess),
-    picked_index: guess,
+    picked_index: pick,
     gold: judged ? named(right) : null,
-    gold_index: judged ? right : null,
-    weight: weightOf(map, direction, word, guess),
-    gold_weight: judged ? weightOf(map, direction, word, right) : null,
-    distance: guess === null || !own ? null : guess - word,
-    tag: sentence.tags?.[word] ?? null,
+    gold_index: judged ? wordAt(targets, right) : null,
+    weight: weightOf(map, direction, row, guess),
+    gold_weight: judged ? weightOf(map, direction, row, right) : null,
+    distance: pick === null || !own ? null : pick - word,
+    tag: sentence.tags?.[row] ?? null,
     relation,
     verdict,
     mistake: pickOf(sentence, decision) ?? "",
@@ -152,7 +160,7 @@ export function kept(rows: Use[], filter: Filter, stored: ReadonlyMap<string, Sa
   const mistake = show.startsWith("wrong:") ? show.slice(6) : null;
   const found = (use: Use): boolean => {
     const sentence = stored.get(use.sentence);
-    return (sentence ? inSentence?.(sentence, use.word) : inRow?.(use)) ?? true;
+    return (sentence ? inSentence?.(sentence, use.row) : inRow?.(use)) ?? true;
   };
   return rows.filter(
     (use) =>
@@ -185,11 +193,12 @@ export function arranged(rows: Use[], sort: Sort, differing: Set<string> | null 
 
 /** The rows in which two heads or maps pick different words. */
 export function disagreeing(rows: Use[], others: Use[]): Set<string> {
-  const picks = new Map(others.map((use) => [keyOf(use), use.picked_index]));
+  const picks = new Map(others.map((use) => [keyOf(use), use]));
   return new Set(
     rows.flatMap((use) => {
-      const other = picks.get(keyOf(use)) ?? null;
-      return other !== null && use.picked_index !== null && other !== use.picked_index ? [keyOf(use)] : [];
+      const other = picks.get(keyOf(use));
+      const differs = other && (other.picked_index !== use.picked_index || other.picked !== use.picked);
+      return differs && other.picked !== null && use.picked !== null ? [keyOf(use)] : [];
     }),
   );
 }

@@ -1,14 +1,12 @@
 // The concordance: rows made of stored sentences or read from a server, which of them are listed, and in which order.
 
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { deflateRawSync } from "node:zlib";
 import { inView } from "../src/concordance";
 import type { Explorer, SampledSentence } from "../src/data";
 import { Maps } from "../src/inflate";
-import { readLines, servedUses } from "../src/served";
+import { answers, readLines, wholeUses } from "../src/served";
 import type { Sort } from "../src/sorting";
 import { ALIGNMENT, COREFERENCE } from "../src/tasks";
 import type { Filter, Give, Use } from "../src/uses";
@@ -28,8 +26,8 @@ const VALUES = map(Array.from({ length: 10 }, (_, row) => Array.from({ length: 1
 test("a row has a word in its context, what is picked for it, what would be right, and their weights", () => {
   const decision = decided(6, 4, { targets: [3], gold: [3] });
   assert.deepEqual(useOf(SONG, decision, VALUES, "dep->head"), {
-    ...{ sentence: "s", word: 6, left: "I have heard such a", form: "song", right: "again.", picked: "such", picked_index: 4 },
-    ...{ gold: "heard", gold_index: 3, weight: Math.fround(0.64), gold_weight: Math.fround(0.63), distance: -2, tag: "NOUN" },
+    ...{ sentence: "s", word: 5, row: 6, left: "I have heard such a", form: "song", right: "again.", picked: "such", picked_index: 3 },
+    ...{ gold: "heard", gold_index: 2, weight: Math.fround(0.64), gold_weight: Math.fround(0.63), distance: -2, tag: "NOUN" },
     ...{ relation: "obj", verdict: "wrong", mistake: "dependent" },
   });
   const back = useOf(SONG, decision, VALUES, "head->dep");
@@ -43,7 +41,7 @@ test("a row has a word in its context, what is picked for it, what would be righ
 
 test("a mention is one key word, and a word of a translation has no distance", () => {
   const mention = useOf(SONG, decided(6, 1, { rows: [6, 5, 4], gold: [1], relation: COREFERENCE }), VALUES, "mention->antecedent");
-  assert.deepEqual([mention.left, mention.form, mention.right, mention.word, mention.distance], ["I have heard", "such a song", "again.", 6, -5]);
+  assert.deepEqual([mention.left, mention.form, mention.right, mention.word, mention.distance], ["I have heard", "such a song", "again.", 5, -5]);
   const pair: SampledSentence = { ...sentence("p", ["ein", "Haus"]), columns: ["[CLS]", "a", "house"], special_columns: [true, false, false] };
   const linked = useOf(pair, decided(1, 2, { gold: [2], relation: ALIGNMENT, verdict: "right" }), map([[0, 0, 0], [0, 0.25, 0.75]]), "target->source");
   assert.deepEqual([linked.form, linked.picked, linked.gold, linked.weight, linked.distance], ["Haus", "house", "house", 0.75, null]);
@@ -53,7 +51,7 @@ function use(word: number, more: Partial<Use> = {}): Use {
   return { ...useOf(SONG, decided(word, 3, { targets: [3], gold: [3], verdict: "right" }), VALUES, "dep->head"), ...more };
 }
 
-const WRONG = { picked: "such", picked_index: 4, distance: -2, verdict: "wrong" as const, mistake: "dependent" };
+const WRONG = { picked: "such", picked_index: 3, distance: -2, verdict: "wrong" as const, mistake: "dependent" };
 const ROWS = [use(6, WRONG), use(1, { relation: "nsubj" }), use(7, { relation: "advmod" }), use(2, { verdict: null, gold: null, gold_index: null, picked: null, picked_index: null, distance: null, weight: null })];
 
 test("rows are kept by verdict, kind of mistake, part of speech, distance and words", () => {
@@ -65,7 +63,7 @@ test("rows are kept by verdict, kind of mistake, part of speech, distance and wo
   // Song picks −2 and should pick −3; I +2; again −4.
   const near = ["picked before", "picked after", "picked 2-3", "picked 4-6", "picked 1", "picked 7-", "gold 2-3", "gold before"];
   assert.deepEqual(near.map((distance) => words({ distance })), ["song again", "I", "song I", "again", "", "", "song I", "song again"]);
-  const next = [use(6, { ...WRONG, picked_index: 7, distance: 1 })];
+  const next = [use(6, { ...WRONG, picked_index: 6, distance: 1 })];
   assert.deepEqual(["picked 1", "gold 1"].map((distance) => kept(next, { ...all, distance }).length), [1, 0]);
   const found = ["relation:obj", "tag:ADV", "such a song", "SONG AGAIN", "/^i have/", "again.$", "  "];
   assert.deepEqual(found.map((search) => words({ search })), ["song have", "again", "song I again have", "song I again have", "song I again have", "", "song I again have"]);
@@ -83,14 +81,14 @@ test("rows are sorted by weight, distance, length and context, and those that di
   assert.equal(order("distance"), "song I again have"); // −2, +2, −4, and none
   assert.equal(order("left"), "song have again I"); // a, I, song, and nothing
   assert.equal(order("right"), "again song I have"); // “.”, “again.”, “have …”, “heard …”
-  assert.equal(order("disagreement", new Set(["s 7", "s 2"])), "again have song I");
+  assert.equal(order("disagreement", new Set(["s 6", "s 1"])), "again have song I");
   const lengths = [use(1, { left: "a b c" }), use(2, { left: "", sentence: "t" }), use(3, { left: "a" })].map((each) => ({ ...each, form: "a", right: "b" }));
   const long = new Map([["t", sentence("t", ["[CLS]", ..."abcdefg"])]]);
-  assert.deepEqual([new Map(), long].map((stored) => arranged(lengths, "length", null, stored).map(({ word }) => word)), [[2, 3, 1], [3, 1, 2]]);
+  assert.deepEqual([new Map(), long].map((stored) => arranged(lengths, "length", null, stored).map(({ word }) => word)), [[1, 2, 0], [2, 0, 1]]);
   const accents = ["zu", "Étude", "etage", "été"].map((right, word) => use(word, { right }));
   assert.deepEqual(arranged(accents, "right").map(({ right }) => right), ["etage", "été", "Étude", "zu"]);
-  const others = [use(6, { picked_index: 3 }), use(1), use(7, { picked_index: null })];
-  assert.deepEqual([...disagreeing(ROWS, others)], ["s 6"]);
+  const others = [use(6), use(1), use(7, { picked: null, picked_index: null })];
+  assert.deepEqual([...disagreeing(ROWS, others)], ["s 5"]);
 });
 
 test("a hundred thousand rows are filtered and sorted, and only those in view are drawn", () => {
@@ -107,7 +105,7 @@ test("a hundred thousand rows are filtered and sorted, and only those in view ar
 test("saved rows count words from 1, and have no columns about gold where there is none", () => {
   const [heading, first] = tableOf(ROWS);
   assert.deepEqual(heading?.slice(-5), ["distance", "tag", "relation", "verdict", "mistake"]);
-  assert.deepEqual(first?.slice(0, 4), ["s", 7, "I have heard such a", "song"]);
+  assert.deepEqual(first?.slice(0, 4), ["s", 6, "I have heard such a", "song"]);
   const unjudged = ROWS.map((row) => ({ ...row, verdict: null, gold: null }));
   assert.deepEqual(tableOf(unjudged)[0], ["sentence", "word", "left", "form", "right", "picked", "weight", "distance", "tag", "relation"]);
 });
@@ -172,28 +170,46 @@ test("lines of a stream are rows and progress, wherever the stream is cut", asyn
   await assert.rejects(readLines(broken, () => undefined), /The model is gone/);
 });
 
-test("a server is asked for the uses of a head, and says what is wrong", async () => {
-  const asked: [string | undefined, unknown][] = [];
-  const server = createServer((request, response) => {
-    let body = "";
-    request.on("data", (part: Buffer) => {
-      body += part.toString();
-    });
-    request.on("end", () => {
-      asked.push([request.url, JSON.parse(body)]);
-      if (asked.length > 1) response.writeHead(409, { "content-type": "application/json" }).end('{"error": "A newer request came."}');
-      else response.end(`${JSON.stringify(ROWS[0])}\n{"read": 1, "of": 1}\n`);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const source = servedUses(`http://127.0.0.1:${(server.address() as AddressInfo).port}/token/`, "A", 0, (head) => `3-${head}`);
-  const rows: Use[] = [];
-  const question = { head: 1, kind: "weight", relation: "obj", direction: "dep->head" };
-  const give: Give = (more) => rows.push(...more);
-  await source.read(question, give, new AbortController().signal);
-  assert.deepEqual(rows, [ROWS[0]]);
-  assert.deepEqual(asked, [["/token/concordance", { slot: "A", run: 0, head: "3-1", kind: "weight", relation: "obj", direction: "dep->head" }]]);
-  await assert.rejects(source.read(question, give, new AbortController().signal), /A newer request came/);
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
+test("a server is asked for the uses of a head, and where it has none, the stored ones are given", async () => {
+  const asked: [string, unknown][] = [];
+  let says = () => new Response(`${JSON.stringify(ROWS[0])}\n{"read": 1, "of": 1}\n`);
+  const own = globalThis.fetch;
+  globalThis.fetch = async (address, options) => {
+    const { page, ...body } = JSON.parse(String(options?.body));
+    assert.match(page, /^\w+$/);
+    asked.push([String(address), body]);
+    return says();
+  };
+  const inSample = ROWS.slice(1, 2);
+  const source = wholeUses("A", 0, DATA, { read: async (_, give) => give(inSample, { read: 1, of: 1 }) });
+  const question = { head: 3, kind: "weight", relation: "obj", direction: null };
+  let rows: Use[] = [];
+  const read = (): Promise<void> => {
+    rows = [];
+    return source.read(question, (more) => rows.push(...more), new AbortController().signal);
+  };
+  try {
+    await read();
+    assert.deepEqual(rows, [ROWS[0]]);
+    assert.deepEqual(asked, [["concordance", { slot: "A", run: 0, head: "2-2", kind: "weight", relation: "obj", direction: "dep->head" }]]);
+    says = () => Response.json({ error: "The corpus has changed." }, { status: 409 });
+    await assert.rejects(read(), /^Error: The corpus has changed. These are the uses in the stored sentences.$/);
+    assert.deepEqual(rows, inSample);
+    says = () => {
+      throw new TypeError("network");
+    };
+    await assert.rejects(read(), /does not answer.*stored sentences/);
+    says = () => new Response(`${JSON.stringify(ROWS[0])}\n{"read": 1, "of": 2}\n{"error": "It is gone."}\n`);
+    await assert.rejects(read(), /^Error: It is gone.$/);
+    assert.deepEqual(rows, [ROWS[0]]); // stored sentences are not added to a part of the corpus
+  } finally {
+    globalThis.fetch = own;
+  }
+});
+
+test("a server is not asked about coreference, translations and cases", () => {
+  const sample = (more: Partial<SampledSentence>) => ({ kinds: [], note: "", sentences: [{ ...SONG, ...more }] });
+  assert.deepEqual([null, "obj", COREFERENCE, ALIGNMENT].map((relation) => answers(sample({}), relation)), [true, true, false, false]);
+  assert.equal(answers(sample({ columns: ["a"] }), null), false);
+  assert.equal(answers(sample({ cases: [{ row: 1, right: [2], name: "gap", guesses: [] }] }), "gap"), false);
 });

@@ -55,3 +55,12 @@ def test_distances_say_the_largest_share(open_page, small_page, small):
     assert heights == pytest.approx([58 * value / largest for value in profile["values"]])
     labels = [text.replace("−", "-") for text in page.locator(".profile .axis").all_text_contents()]
     assert list(map(int, labels)) == profile["offsets"]
+
+
+def test_a_file_shows_the_names_of_heads_that_its_run_had(open_page, tmp_path, small):
+    names = [{"head": "2-1", "name": "objects", "note": "of verbs"}]
+    page = open_page(written(tmp_path, {**small, "names": names}), "#head=2-1")
+    assert_texts(page.locator(".head-name, .head-note"), ["objects", "of verbs"])
+    assert_texts(page.locator(".named-heads button"), ["2-1 objects"])
+    assert_count(page.get_by_role("gridcell", name="Head 2-1 (objects): "), 1)
+    assert_count(page.locator(".star"), 0)  # only a server changes them

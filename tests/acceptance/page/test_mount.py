@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from attentionology.reports.page import bundled
 from tests.acceptance.page.made_up import as_text, made_up, sentences
+from tests.acceptance.page.test_matrix import saved
 from tests.acceptance.page.waiting import assert_count
 
 STYLES, SCRIPT = bundled("explorer.css"), bundled("explorer.js")
@@ -55,3 +57,45 @@ def test_a_notebook_decides_whether_it_is_dark(open_page, tmp_path):
     assert page.locator("#cell").evaluate(color) == "rgb(230, 232, 235)"
     page.evaluate("document.body.dataset.jpThemeLight = 'true'")
     assert page.locator("#cell").evaluate(color) == "rgb(27, 31, 36)"
+
+
+JUPYTER = """.cell { font: 20px serif; line-height: 3; letter-spacing: 2px; text-align: center; color: red; }
+.cell dl dt { float: left; width: 20%; } .cell dd { float: left; width: 80%; } .cell p { margin-bottom: 1em; }
+.cell svg { max-width: 100%; height: auto; } .cell tr:nth-child(even) { background: gray; }
+.cell td { white-space: normal; }
+.cell h3 { font-size: 3rem; } .cell button, .cell input { padding: 1rem; } div { padding: 3px; }
+* { box-sizing: content-box; }"""
+BOXES = """cell => [...cell.shadowRoot.querySelectorAll('h3, p, dt, dd, svg, text, button, select, input, .uses span')]
+    .map(element => [element.tagName, ...['width', 'height'].map(name => element.getBoundingClientRect()[name])])"""
+
+
+def test_the_styles_of_a_notebook_do_not_reach_a_cell(open_page, tmp_path):
+    """It is as large and as light within rules such as those of JupyterLab, which its own rules do not reach."""
+    data = as_text(made_up(sentences(4), 2, 4))
+    options = json.dumps({"address": "#head=1-2", "styles": STYLES}).replace("<", "\\u003c")
+    cell = (
+        f"<div class='cell'><p class='atl' id='mine'>Mine</p><div id='cell' style='padding: 0; width: 1000px'></div>"
+        f"<script>{SCRIPT}</script>"
+        f"<script>attentionology.mount(document.getElementById('cell'), {data}, {options})</script></div>"
+    )
+    boxes, saved_as = [], []
+    for rules in ("", JUPYTER):
+        path = tmp_path / f"notebook{bool(rules)}.html"
+        path.write_text(
+            f"<!doctype html><meta charset='utf-8'><style>{rules}</style><body data-jp-theme-light='false'>{cell}",
+            encoding="utf-8",
+        )
+        page = open_page(path, color_scheme="light")
+        page.locator("#cell .uses .use").nth(3).wait_for()
+        assert_count(page.locator("#cell [aria-busy=true]"), 0)
+        boxes.append(page.locator("#cell").evaluate(BOXES))
+        assert page.locator("#cell .card").first.evaluate("e => getComputedStyle(e).color") == "rgb(230, 232, 235)"
+        page.evaluate("document.body.dataset.jpThemeLight = 'true'")
+        assert page.locator("#cell .card").first.evaluate("e => getComputedStyle(e).color") == "rgb(27, 31, 36)"
+        assert page.locator("#mine").evaluate("e => getComputedStyle(e).fontFamily.includes('system-ui')") is False
+        path, _ = saved(page, ".drawn", "SVG")
+        saved_as.append(path.read_text("utf-8"))
+    assert len(boxes[0]) > 100
+    assert boxes[0] == boxes[1]
+    assert saved_as[0] == saved_as[1]
+    assert "made-up model" in saved_as[0]

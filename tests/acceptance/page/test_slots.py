@@ -29,7 +29,8 @@ SERVER = """<script>
 const answers = %s;
 window.asked = [], window.aborted = [], window.held = null;
 window.fetch = (address, { body, signal }) => new Promise((resolve, reject) => {
-  const request = JSON.parse(body), { status, ...answer } = answers[request.text ?? request.sentence];
+  if (address === "concordance") return resolve(new Response('{"error": "Not here."}', { status: 409 }));
+  const { page, ...request } = JSON.parse(body), { status, ...answer } = answers[request.text ?? request.sentence];
   asked.push({ address, ...request });
   signal.addEventListener("abort", () => { aborted.push(request.text); reject(signal.reason); });
   const send = () => resolve(new Response(JSON.stringify(answer), { status }));
