@@ -23,6 +23,7 @@ async () => {
     if (top >= region.scrollHeight - region.clientHeight) break;
   }
   region.scrollTop = 0;
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));  // the first rows are there again
   return [...found].sort((a, b) => a[0] - b[0]).map(([, row]) => row);
 }
 """
