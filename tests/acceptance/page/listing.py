@@ -23,7 +23,8 @@ async () => {
     if (top >= region.scrollHeight - region.clientHeight) break;
   }
   region.scrollTop = 0;
-  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));  // the first rows are there again
+  // The first rows are there again.
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   return [...found].sort((a, b) => a[0] - b[0]).map(([, row]) => row);
 }
 """
