@@ -41,3 +41,11 @@ def uses(page: Any) -> list[dict[str, Any]]:
 def listed(page: Any) -> list[str]:
     """The ids of the sentences of the rows, each once."""
     return list(dict.fromkeys(row["sentence"] for row in uses(page)))
+
+
+def choose(page: Any, position: int) -> None:
+    """Click a row of those in view, and wait until its sentence is drawn, which moves what stands below it."""
+    page.locator(".rows .use").nth(position).click()
+    page.locator(".rows .use.current").first.wait_for()
+    page.locator(".drawn[aria-busy='false']").wait_for()
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")

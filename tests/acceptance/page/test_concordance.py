@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.acceptance.page.conftest import written
-from tests.acceptance.page.listing import uses
+from tests.acceptance.page.listing import choose, uses
 from tests.acceptance.page.test_sentences import DET, sentence_of, shape_of, unpacked
 from tests.acceptance.page.waiting import assert_count, assert_texts, follow
 
@@ -83,7 +83,7 @@ def test_rows_are_filtered_by_part_of_speech_and_distance_and_sorted_by_weight(o
 def test_a_row_draws_its_sentence_with_the_word_at_hand(open_page, small_page, small):
     page = open_page(small_page, DET)
     third = uses(page)[3]
-    page.locator(".rows .use").nth(3).click()
+    choose(page, 3)
     page.locator(".word.focus").wait_for()
     assert_texts(page.locator(".drawn .word.focus"), [third["form"]])
     assert page.locator(".pager small").last.text_content().startswith(third["sentence"])
@@ -91,7 +91,7 @@ def test_a_row_draws_its_sentence_with_the_word_at_hand(open_page, small_page, s
     assert_count(page.locator(".rows .use.current"), 1)
     follow(page, DET.replace("dep->head", "head->dep"))
     uses(page)
-    page.locator(".rows .use").first.click()
+    choose(page, 0)
     page.locator(".word.focus").wait_for()
     assert "word=to-" in page.url  # the word whose column is read
 

@@ -14,7 +14,7 @@ import pytest
 from attentionology.analyses.dependency.picks import PICKS, relationships
 from attentionology.corpora_loaders import Sentence
 from tests.acceptance.page.conftest import written
-from tests.acceptance.page.listing import listed, uses
+from tests.acceptance.page.listing import choose, listed, uses
 from tests.acceptance.page.made_up import HOSTILE, long_sentence, made_up, sentences
 from tests.acceptance.page.test_matrix import saved
 from tests.acceptance.page.waiting import assert_count, assert_texts, follow
@@ -205,7 +205,7 @@ def test_words_are_reached_by_keyboard(open_page, small_page, small):
 def test_the_arrows_go_through_the_sentences_of_the_list(open_page, small_page):
     page = open_page(small_page, DET)
     names = listed(page)
-    page.locator(".rows .use").first.click()
+    choose(page, 0)
     place = page.locator(".pager small").last
     assert place.text_content().startswith(names[0])
     assert page.get_by_role("button", name="Previous sentence").is_disabled()
@@ -236,7 +236,7 @@ def test_another_list_or_measure_leaves_the_chosen_sentence(open_page, small_pag
     ]
     for step in steps:
         uses(page)
-        page.locator(".rows .use").first.click()
+        choose(page, 0)
         assert "&sentence=" in page.url
         step()
         page.wait_for_function("!location.hash.includes('&sentence=')")
@@ -284,7 +284,7 @@ def test_the_direction_and_the_relation_lead_to_their_measure(open_page, small_p
     page.get_by_label("Relation").select_option("obj")
     assert page.get_by_role("combobox", name="Color by").input_value() == "Dependency accuracy: obj, dep → head"
     rows = uses(page)
-    page.locator(".rows .use").nth(1).click()
+    choose(page, 1)
     page.get_by_role("radio", name="head→dep").check(force=True)
     assert page.get_by_role("combobox", name="Color by").input_value() == "Dependency accuracy: obj, head → dep"
     assert "&sentence=" in page.url  # both directions are looked at in one sentence
