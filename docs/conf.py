@@ -34,7 +34,7 @@ nitpicky = True
 highlight_language = "text"  # most blocks without a language are commands or what they print
 OTHERS = (
     "torch numpy np npt pandas pd jaxtyping transformers matplotlib rich tokenizers tyro safetensors markupsafe",
-    "collections typing pathlib dataclasses types enum abc functools itertools argparse",
+    "collections contextlib typing pathlib dataclasses types enum abc functools itertools argparse",
     "Tensor Int Float Bool Array Module Metric DataFrame Series Path Any Callable Iterable Iterator Sequence Mapping",
     "RenderableType Figure Markup ndarray random print True False None str int float bool bytes list dict set tuple",
     "object",
