@@ -24,7 +24,8 @@ from ..counting.held_out import NO_CLAIM
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import points, share
 from .rows import MIXED, ProbeQuestion, ProbeResults, StateTried, Tested, layer_name, placed
-from .state_scores import GOLD, MODEL, OF_LAYER, RANDOM_WEIGHTS, StateScores, contrast_rows, first_columns, state_rows
+from .state_scores import OF_LAYER, StateScores, contrast_rows, first_columns, state_rows
+from .trainings.state_folds import GOLD, MODEL, RANDOM_WEIGHTS
 from .trainings.training import Kept
 
 _SCORES = {"uas": "UAS", "uuas": "UUAS", "dspr": "DSpr", "root": "root", "nspr": "NSpr"}

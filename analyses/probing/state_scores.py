@@ -16,13 +16,12 @@ from ..comparison.differences import holm
 from ..counting.best_head import interval as bootstrap_interval
 from ..counting.resampling import effective_number
 from .rows import MIX, MIXED, StateTried, Tested, deviation, layer_name, mean, placed, scores
+from .trainings.state_folds import GOLD, MODEL, RANDOM_WEIGHTS
 
 CONFIDENCE = 0.95
 
 OF_LAYER = "layer "
 """What the names of other layers begin with."""
-
-MODEL, RANDOM_WEIGHTS, GOLD = "model", "random weights", "gold"
 
 
 class StateScores:
