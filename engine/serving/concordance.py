@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
+from ...analyses.dependency.accuracy import ALL, ALL_NO_PUNCT, ALL_NO_PUNCT_ROOT
 from ...analyses.dependency.decisions import READINGS, head_guesses, word_positions
 from ...analyses.dependency.picks import PICKS, relationships
 from ...corpora_loaders import Sentence
@@ -17,12 +18,12 @@ from ...extractors.replaceable.heads_off import Head
 from ...storage.writing import running_text
 from .live_model import LiveModel
 
-TOTALS: dict[str, Collection[str]] = {
-    "all": (),
-    "all-nopunct": ("punctuation",),
-    "all-nopunct-noroot": ("punctuation", "root"),
+LEFT_OUT: dict[str, Collection[str]] = {
+    ALL: (),
+    ALL_NO_PUNCT: ("punctuation",),
+    ALL_NO_PUNCT_ROOT: ("punctuation", "root"),
 }
-"""What several relations together are called, and what is left out of each."""
+"""What is left out of each row over several relations."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,8 @@ def _is_asked(sentence: Sentence, word: int, relation: str | None) -> bool:
     if not sentence.relations:
         return False
     own = sentence.relations[word]
-    if relation not in TOTALS:
+    if relation not in LEFT_OUT:
         return own == relation
     is_punctuation = sentence.punctuation[word] if sentence.punctuation else is_punct(own)
     kinds = {"punctuation"} if is_punctuation else {"root"} if sentence.heads[word] == 0 else set()
-    return not kinds.intersection(TOTALS[relation])
+    return not kinds.intersection(LEFT_OUT[relation])
