@@ -2,10 +2,9 @@
 
 import { Buttons } from "./buttons";
 import { captionOf } from "./caption";
-import type { Explorer, Measure } from "./data";
+import type { Explorer, LayerCurve, Measure, Reference } from "./data";
 import { apart } from "./drawing/labels";
 import { percent } from "./format";
-import type { LayerCurve, Reference } from "./references";
 import { referenceOf } from "./references";
 
 const WIDTH = 410;

@@ -1,7 +1,5 @@
 // The data that Python writes into the page. The names are those of the dataclasses of reports/explorer.
 
-import type { Reference } from "./references";
-
 /** The page: runs, of which it shows one or compares two, and what a server that has models can draw. */
 export interface Bench {
   runs: Explorer[];
@@ -86,6 +84,33 @@ export interface Measure {
   low_is_best?: boolean;
   /** The id of what the values are read beside; empty or absent for nothing. */
   reference?: string;
+}
+
+/** A value to compare the accuracy of a head with; null if it was not counted, which its note says. */
+export interface Mark {
+  role: "heldout" | "position" | "rule" | "random";
+  label: string;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+  note: string;
+}
+
+/** The best head of each layer, chosen on one half of the text and scored on the other. */
+export interface LayerCurve {
+  values: (number | null)[];
+  low: (number | null)[] | null;
+  high: (number | null)[] | null;
+  random: (number | null)[] | null;
+}
+
+export interface Reference {
+  id: string;
+  label: string;
+  marks: Mark[];
+  layers: LayerCurve | null;
+  /** The id of a reference whose layers are drawn beside these; empty for none. */
+  beside: string;
 }
 
 export interface Fact {

@@ -1,10 +1,8 @@
 // The accuracy of a head on one axis with what it is to be read beside: the best head held out, rules and random weights.
 
-import type { Measure } from "./data";
+import type { Explorer, Mark, Measure, Reference } from "./data";
 import { headName } from "./data";
-import type { Explorer } from "./data";
 import { percent, signed } from "./format";
-import type { Mark, Reference } from "./references";
 
 type Role = Mark["role"] | "accuracy";
 

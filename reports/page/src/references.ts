@@ -1,35 +1,7 @@
-// What accuracies of heads are read beside: marks on one axis, and the best head of each layer. The names are those of
-// reports/explorer/references.py.
+// What accuracies of heads are read beside: marks on one axis, and the best head of each layer.
 
 import type { View } from "./address";
-import type { Explorer, Measure } from "./data";
-
-/** A value to compare the accuracy of a head with; null if it was not counted, which its note says. */
-export interface Mark {
-  role: "heldout" | "position" | "rule" | "random";
-  label: string;
-  value: number | null;
-  low: number | null;
-  high: number | null;
-  note: string;
-}
-
-/** The best head of each layer, chosen on one half of the text and scored on the other. */
-export interface LayerCurve {
-  values: (number | null)[];
-  low: (number | null)[] | null;
-  high: (number | null)[] | null;
-  random: (number | null)[] | null;
-}
-
-export interface Reference {
-  id: string;
-  label: string;
-  marks: Mark[];
-  layers: LayerCurve | null;
-  /** The id of a reference whose layers are drawn beside these; empty for none. */
-  beside: string;
-}
+import type { Explorer, Measure, Reference } from "./data";
 
 export function referenceOf(data: Explorer, measure: Measure | undefined): Reference | undefined {
   return measure?.reference ? data.references?.find((item) => item.id === measure.reference) : undefined;

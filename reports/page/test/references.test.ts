@@ -4,9 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { firstView } from "../src/address";
 import { path, series } from "../src/curve";
-import type { Explorer } from "../src/data";
+import type { Explorer, Mark, Reference } from "../src/data";
 import { rowsOfMarks } from "../src/marks";
-import type { Mark, Reference } from "../src/references";
 import { askedAccuracy, referenceOf, shortName, siblings } from "../src/references";
 import { DATA, measure } from "./made";
 
