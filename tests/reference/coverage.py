@@ -36,7 +36,8 @@ from attentionology.analyses.shared.failures import cluster_interval
 from attentionology.analyses.surface.batches import replicate_sums
 from attentionology.analyses.survey.collecting import KeptCell
 from attentionology.analyses.survey.contrasts import ContrastCollector
-from attentionology.analyses.survey.transfer import KeptCounts, kept_counts, transfers
+from attentionology.analyses.survey.kept_counts import KeptCounts, kept_counts
+from attentionology.analyses.survey.transfer import transfers
 from tests.probing_results import attachment
 
 Array = np.ndarray[Any, Any]
