@@ -1,4 +1,4 @@
-"""What stands beside published numbers in the analysis of norms, and the limits of its figures."""
+"""The analysis of norms shows its numbers beside published ones, and its figures have limits."""
 
 from __future__ import annotations
 
