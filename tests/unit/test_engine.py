@@ -309,7 +309,7 @@ class Clash(Analysis[str, int]):
     def plan(self, options, setting):
         return Plan((request("clash", setting.corpus),), "")
 
-    def results(self, options, counted, needed, looked):
+    def results(self, options, counted, needed, lookups):
         return counted.metric("clash", CountSentences).compute()
 
     def section(self, results, titles):

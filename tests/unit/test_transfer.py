@@ -152,7 +152,7 @@ def test_intervals_are_those_of_a_loop_over_replicates(grid, surveyed, runs):
     accuracies = [right[head] / total for right, total in zip(scored_again, totals, strict=True)]
     assert (float(row["low"]), float(row["high"])) == pytest.approx(tuple(np.quantile(accuracies, [0.025, 0.975])))
     (part,) = runs["second"].parts
-    own = next(one for one in part.analysis.comparable(part.counted)[0].measured if one.group == "case")
+    own = next(one for one in part.analysis.comparable(part.counts)[0].measured if one.group == "case")
     of_choices = [scored[argbest(right)] / n for right in chosen_again]
     assert min(chosen_totals) > 0
     deviations = []
