@@ -295,7 +295,9 @@ def test_files_of_links_are_scored_without_the_sentences(tmp_path, gold, one_bas
     assert [some["precision"], some["recall"]] == pytest.approx([2 / 3, 2 / 5])
     assert 0 <= some["difference_low"] <= 0.5 <= some["difference_high"]
     [finding] = scores_section(scores).findings
-    assert finding.text == "0.0 % is the error rate of all, on 3 sentence pairs."  # the interval of the difference has 0
+    assert (
+        finding.text == "0.0 % is the error rate of all, on 3 sentence pairs."
+    )  # the interval of the difference has 0
 
 
 def test_files_of_links_that_do_not_fit_together_are_refused(tmp_path):
