@@ -139,7 +139,7 @@ def test_decayed_states_are_a_floor_with_weights_of_their_own(model, tmp_path):
     given = ("--probe", "depth", "--layers", 0, 2, "--controls", "decay")
     out = tmp_path / "run"
     assert run("--model", model, *SMALL, *given, "--out", out) == 0
-    rows = table(out, "probe_layers").query("score == 'NSpr'").set_index("source")
+    rows = table(out, "probe_layers").query("score == 'nspr'").set_index("source")
     assert pd.isna(rows.loc["decayed layer 0", "layer"])
     losses = table(out, "probe_state_training").groupby("source")["loss"].last()
     assert losses["decayed layer 0"] not in set(table(out, "probe_state_training").query("source == 'model'")["loss"])

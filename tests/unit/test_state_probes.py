@@ -211,8 +211,8 @@ def test_decayed_states_are_means_of_neighbors_whose_weights_halve(words):
     states = torch.randn(words, 3, generator=torch.Generator().manual_seed(1))
     for place, row in enumerate(decayed(states).tolist()):
         weights = [0.5 ** abs(other - place) for other in range(words)]
-        expected = sum(weight * np.array(state) for weight, state in zip(weights, states.tolist(), strict=True))
-        assert row == pytest.approx(list(expected / sum(weights)), abs=1e-6)
+        expected = [sum(map(float.__mul__, weights, of)) / sum(weights) for of in zip(*states.tolist(), strict=True)]
+        assert row == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_smallest_tree_is_that_of_all_trees():

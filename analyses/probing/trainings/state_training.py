@@ -285,7 +285,9 @@ class _Trainer:
     def decays(self, names: Sequence[str], splits: tuple[StateSplit, ...]) -> Iterator[StateOutcome]:
         """Train probes on the states of layer 0 that are mixed with their neighbors, and score them as floors."""
         mixed = tuple(
-            StateSplit(*(of.changed(decayed) for of in (split.train, split.dev, split.test)), maps=split.maps)
+            StateSplit(
+                split.train.changed(decayed), split.dev.changed(decayed), split.test.changed(decayed), split.maps
+            )
             for split in splits
         )
         trainings = _trainings(self.options, names, (0,), DECAY, GOLD, mixed)
