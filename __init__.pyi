@@ -7,7 +7,6 @@ from . import reports as reports
 from .analyses.contract import OptionError as OptionError
 from .analyses.explanation.contract.registry import list_tests as list_tests
 from .analyses.registry import list_analyses as list_analyses
-from .analyses.shared.builtin import load_encoder as load_encoder
 from .analyses.shared.input_options import ModelOptions as ModelOptions
 from .analyses.shared.options import ControlOptions as ControlOptions
 from .analyses.shared.options import CountOptions as CountOptions
@@ -44,6 +43,7 @@ from .extractors import list_kinds as list_kinds
 from .extractors import register_kind as register_kind
 from .extractors import store_maps as store_maps
 from .extractors import store_states as store_states
+from .extractors.model.named import load_encoder as load_encoder
 from .probes import list_probes as list_probes
 from .probes import load_probe as load_probe
 

@@ -109,7 +109,8 @@ def _of_conllu(thing: Any) -> Iterator[Sentence]:
     """Read a ``TokenList``, or a list or generator of them."""
     if not isinstance(thing, Iterable) or isinstance(thing, Mapping):
         raise _unknown(thing, "a TokenList")
-    if not isinstance(thing, list) or not all(isinstance(token, Mapping) for token in thing):
+    is_one = isinstance(thing, list) and all(isinstance(token, Mapping) for token in thing)
+    if not is_one:  # several of them
         for token_list in thing:
             yield from _of_conllu(token_list)
         return

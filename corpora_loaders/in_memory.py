@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from .strings import Texts, as_sentences
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from .adapters import is_foreign
+from .corpus import Corpus
+from .errors import CorpusError
+from .sentence import Sentence
+from .strings import Texts, as_sentences, is_pair
 from .treebank import Treebank, with_unique_ids
 
 
@@ -31,3 +39,27 @@ def treebank_of(sentences: Texts) -> Treebank:
         Treebank(1 sentence, 2 words)
     """
     return Treebank(with_unique_ids(as_sentences(sentences)))
+
+
+def files_or_corpus(given: Any) -> tuple[str | Path, ...] | Corpus:
+    """Return what was given in place of a corpus: the files, or the sentences as a treebank.
+
+    Strings are names of files here, except for a pair of texts of which neither is one.
+
+    Raises:
+        CorpusError, TypeError: see `treebank_of`.
+    """
+    if isinstance(given, Corpus):
+        return given
+    if isinstance(given, Sentence) or is_foreign(given) or not isinstance(given, str | Path | Iterable):
+        return treebank_of(given)
+    items = (given,) if isinstance(given, str | Path) else tuple(given)
+    if not all(isinstance(item, str | Path) for item in items):
+        return treebank_of(items)
+    missing = [item for item in items if isinstance(item, str) and not Path(item).exists()]
+    if is_pair(given) and len(missing) == len(items):
+        return treebank_of(items)
+    for name in missing:
+        if len(name.split()) > 2:
+            raise CorpusError("there is no such file; a text is given as Sentence.from_text(…)", file=name)
+    return items

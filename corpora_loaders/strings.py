@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -14,6 +14,7 @@ from .adapters import foreign_sentences, is_foreign
 from .corpus import Corpus
 from .errors import CorpusError
 from .sentence import Sentence
+from .stream import Stream
 from .unique_names import UniqueNames
 
 Loaded = TypeVar("Loaded", bound=Corpus)
@@ -47,7 +48,7 @@ def as_sentences(texts: Texts) -> Iterable[Sentence]:
         >>> [sentence.heads for sentence in as_sentences(row)]
         [(2, 0)]
     """
-    if isinstance(texts, Corpus):
+    if isinstance(texts, Corpus | Stream):  # streams are those of sentences
         return texts
     unique, documents = UniqueNames(), _Documents()
 
@@ -65,6 +66,12 @@ def as_sentences(texts: Texts) -> Iterable[Sentence]:
         raise TypeError(f"expected {_INPUTS}, not {texts!r:.80}")
     sentences = chain.from_iterable(map(of_one, texts))
     return list(sentences) if isinstance(texts, list | tuple) else sentences
+
+
+def sentence_list(texts: Texts) -> Sequence[Sentence]:
+    """Return inputs as sentences that can be counted and asked for by their number, see `as_sentences`."""
+    sentences = as_sentences(texts)
+    return sentences if isinstance(sentences, Sequence) else list(sentences)
 
 
 class _Documents:
