@@ -117,7 +117,7 @@ def _of_conllu(thing: Any) -> Iterator[Sentence]:
     words = [token for token in thing if isinstance(token["id"], int)]
     ranges = [token for token in thing if isinstance(token["id"], tuple) and "-" in token["id"]]
     empty = [token for token in thing if isinstance(token["id"], tuple) and "." in token["id"]]
-    comments = dict(thing.metadata or {})
+    comments: dict[str, Any] = dict(getattr(thing, "metadata", None) or {})
     yield _sentence(
         [token["form"] for token in words],
         id=_text(comments.get("sent_id")),

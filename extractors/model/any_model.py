@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from transformers import PreTrainedModel
@@ -15,7 +15,7 @@ from .float64_copy import float32_view
 from .loading import begin_with, load_tokenizer
 from .named import load_encoder
 
-AnyModel = Encoder | str | Path | PreTrainedModel | tuple[Any, Any]
+AnyModel: TypeAlias = Encoder | str | Path | PreTrainedModel | tuple[Any, Any]
 """A model: an encoder, a name, a folder, a model of transformers, or a pair of a model and its tokenizer."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -94,14 +95,26 @@ def conllu_list():
 def udapi_tree():
     nodes = []
     for number, (form, _, relation, tag, lemma, xpos, feats) in enumerate(ROWS, start=1):
-        cell = "|".join(f"{k}={v}" for k, v in feats.items()) if feats else "_"
-        columns = {"form": form, "deprel": relation, "upos": tag, "lemma": lemma, "xpos": xpos, "feats": cell}
+        cell: Any = "|".join(f"{k}={v}" for k, v in feats.items()) if feats else "_"
+        columns: dict[str, Any] = {
+            "form": form,
+            "deprel": relation,
+            "upos": tag,
+            "lemma": lemma,
+            "xpos": xpos,
+            "feats": cell,
+        }
         nodes.append(SimpleNamespace(ord=number, raw_deps="_", misc="", **columns))
     root = SimpleNamespace(ord=0)
     for node, head in zip(nodes, HEADS, strict=True):
         node.parent = nodes[head - 1] if head else root
     token = SimpleNamespace(words=nodes[1:3], form="del")
-    facts = {"sent_id": "s1", "text": "Viene del mar.", "empty_nodes": [], "multiword_tokens": [token]}
+    facts: dict[str, object] = {
+        "sent_id": "s1",
+        "text": "Viene del mar.",
+        "empty_nodes": [],
+        "multiword_tokens": [token],
+    }
     return stand_in("udapi.core.root", descendants=nodes, **facts)
 
 
@@ -185,7 +198,7 @@ def test_the_columns_of_several_rows_and_the_names_of_classes():
     names = SimpleNamespace(feature=SimpleNamespace(names=["N", "_", "P"]))
     data = stand_in("datasets.arrow_dataset", list, features={"upos": names})
     data += [row(upos=[0, 2, 2, 0, 1])]
-    assert as_sentences(data)[0].tags == ("N", "P", "P", "N", "_")
+    assert list(as_sentences(data))[0].tags == ("N", "P", "P", "N", "_")
     data[0]["upos"][0] = 3
     with pytest.raises(CorpusError, match="index 3, and there are 3"):
         as_sentences(data)
@@ -207,7 +220,7 @@ def test_rows_with_mistakes_are_refused_with_their_name(changes, message):
 
 
 def test_rows_of_texts_and_rows_without_one():
-    assert as_sentences({"text": "Cats sleep.", "label": 1})[0].words == ("Cats", "sleep", ".")
+    assert list(as_sentences({"text": "Cats sleep.", "label": 1}))[0].words == ("Cats", "sleep", ".")
     with pytest.raises(TypeError, match="tokens or text, found the columns question"):
         as_sentences([{"question": "Who?"}])
 

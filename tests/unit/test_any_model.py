@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ TEXTS = ["the dog sleeps", "cats", ["the", "old", "dog"]]
 
 def maps_of(model, **options):
     """The maps of the texts in their order."""
-    found = {}
+    found: dict[int, Any] = {}
     for batch in extract(model, TEXTS, **options):
         arrays = [array for _, array in batch.unpadded()]
         found |= zip(batch.indices, arrays, strict=True)
@@ -49,10 +50,10 @@ def test_all_that_stands_for_a_model_gives_the_same_maps(tmp_path):
 def test_a_decoder_begins_as_if_it_was_loaded_by_its_name():
     tokenizer = tiny.fresh_tokenizer(tiny.style("gpt2"))
     tokenizer.bos_token = tokenizer.pad_token
-    before, words = tokenizer("dog").input_ids, tiny.encoder("gpt2").align([Sentence("s", ("dog",))])[0].ids
+    before, words = tokenizer("dog").input_ids, tiny.pieces(tiny.encoder("gpt2"), Sentence("s", ("dog",))).ids
     encoder = as_encoder((tiny.model("gpt2"), tokenizer))
     assert encoder.prepended == tokenizer.bos_token
-    assert encoder.align([Sentence("s", ("dog",))])[0].ids == [tokenizer.bos_token_id, *words]
+    assert tiny.pieces(encoder, Sentence("s", ("dog",))).ids == [tokenizer.bos_token_id, *words]
     assert tokenizer("dog").input_ids == before
 
 
@@ -78,7 +79,8 @@ def test_what_is_no_model_is_refused_by_the_call(call):
 def test_batches_say_where_their_sentences_stood(monkeypatch):
     monkeypatch.setattr(batching, "WINDOW", 3)
     texts = [["dog"] * n for n in (1, 4, 2, 9, 3, 1)]
-    encoder, found = tiny.encoder("bert"), {}
+    encoder = tiny.encoder("bert")
+    found: dict[int, Any] = {}
     for batch in extract(encoder, texts, max_length=12, batch_cells=1, too_long="skip", log=batching.ExtractionLog()):
         found |= {index: sentence.words for index, sentence in zip(batch.indices, batch.sentences, strict=True)}
     assert found == {index: tuple(words) for index, words in enumerate(texts) if index not in (3,)}
