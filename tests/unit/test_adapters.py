@@ -82,7 +82,9 @@ def stanza_document():
 
 def conllu_list():
     names = ("form", "head", "deprel", "upos", "lemma", "xpos", "feats")
-    tokens = [{"id": number, **dict(zip(names, row, strict=True))} for number, row in enumerate(ROWS, start=1)]
+    tokens: list[dict[str, Any]] = [
+        {"id": number, **dict(zip(names, row, strict=True))} for number, row in enumerate(ROWS, start=1)
+    ]
     for token in tokens:
         token |= {"deps": None, "misc": None}
     tokens.insert(1, {**dict.fromkeys(tokens[0]), "id": (2, "-", 3), "form": "del"})
@@ -198,7 +200,7 @@ def test_the_columns_of_several_rows_and_the_names_of_classes():
     names = SimpleNamespace(feature=SimpleNamespace(names=["N", "_", "P"]))
     data = stand_in("datasets.arrow_dataset", list, features={"upos": names})
     data += [row(upos=[0, 2, 2, 0, 1])]
-    assert list(as_sentences(data))[0].tags == ("N", "P", "P", "N", "_")
+    assert next(iter(as_sentences(data))).tags == ("N", "P", "P", "N", "_")
     data[0]["upos"][0] = 3
     with pytest.raises(CorpusError, match="index 3, and there are 3"):
         as_sentences(data)
@@ -220,7 +222,7 @@ def test_rows_with_mistakes_are_refused_with_their_name(changes, message):
 
 
 def test_rows_of_texts_and_rows_without_one():
-    assert list(as_sentences({"text": "Cats sleep.", "label": 1}))[0].words == ("Cats", "sleep", ".")
+    assert next(iter(as_sentences({"text": "Cats sleep.", "label": 1}))).words == ("Cats", "sleep", ".")
     with pytest.raises(TypeError, match="tokens or text, found the columns question"):
         as_sentences([{"question": "Who?"}])
 
