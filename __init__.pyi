@@ -7,7 +7,6 @@ from . import reports as reports
 from .analyses.contract import OptionError as OptionError
 from .analyses.explanation.contract.registry import list_tests as list_tests
 from .analyses.registry import list_analyses as list_analyses
-from .analyses.shared.builtin import load_encoder as load_encoder
 from .analyses.shared.input_options import ModelOptions as ModelOptions
 from .analyses.shared.options import ControlOptions as ControlOptions
 from .analyses.shared.options import CountOptions as CountOptions
@@ -20,6 +19,7 @@ from .corpora_loaders import load_labeled as load_labeled
 from .corpora_loaders import load_text as load_text
 from .corpora_loaders import load_treebank as load_treebank
 from .corpora_loaders import load_vectors as load_vectors
+from .corpora_loaders import treebank_of as treebank_of
 from .corpora_loaders.alignment import load_bitext as load_bitext
 from .corpora_loaders.documents import load_documents as load_documents
 from .engine.align import align as align
@@ -43,6 +43,7 @@ from .extractors import list_kinds as list_kinds
 from .extractors import register_kind as register_kind
 from .extractors import store_maps as store_maps
 from .extractors import store_states as store_states
+from .extractors.model.named import load_encoder as load_encoder
 from .probes import list_probes as list_probes
 from .probes import load_probe as load_probe
 

@@ -24,10 +24,10 @@ from rich.table import Table
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.decisions import choices
-from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.corpora_loaders.documents import Documents, load_documents
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, ExtractionLog, Windows, extract, make_windows
+from attentionology.extractors.model.named import load_encoder
 from benchmarks.dependency import DATA, forward_only
 from benchmarks.measuring import peak_memory, ratio, take_turns
 

@@ -126,10 +126,10 @@ def run_child(path: Path, analyses: Sequence[str]) -> None:
     import transformers
 
     import attentionology
-    from attentionology.analyses.shared.builtin import load_encoder
     from attentionology.analyses.shared.options import CountOptions
     from attentionology.analyses.surface.options import SurfaceOptions
     from attentionology.engine.corpus import CorpusOptions
+    from attentionology.extractors.model.named import load_encoder
 
     tokenizer = load_encoder("demo").tokenizer
     config = transformers.BertConfig(

@@ -27,10 +27,10 @@ from rich.console import Console
 from rich.table import Table
 
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, ExtractionLog, extract, shared_batches
+from attentionology.extractors.model.named import load_encoder
 from benchmarks.large_model import WORDS, write_long_sentences
 from benchmarks.measuring import peak_memory, ratio, take_turns
 

@@ -25,11 +25,11 @@ from rich.table import Table
 
 from attentionology.analyses.contract import OptionSet, Setting
 from attentionology.analyses.registry import choose_analyses, load_analysis
-from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import Sentence, Treebank
 from attentionology.engine.counting.passes import plan_passes, run_passes
 from attentionology.extractors import Encoder, MapMaker, get_kind, shared_batches
+from attentionology.extractors.model.named import load_encoder
 from benchmarks.dependency import corpus, forward_only
 from benchmarks.measuring import peak_memory, ratio, take_turns
 

@@ -31,11 +31,11 @@ from attentionology.analyses.explanation.methods.erasure import single_weight
 from attentionology.analyses.explanation.methods.permutation import permutation
 from attentionology.analyses.explanation.methods.removal import removal
 from attentionology.analyses.explanation.methods.single_token import single_token
-from attentionology.analyses.shared.builtin import DEMO, model_location
 from attentionology.corpora_loaders import load_labeled, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import AttentionModel, TransformerAttention, Words, load_classifier, probabilities
 from attentionology.extractors.model.loading import load_tokenizer
+from attentionology.extractors.model.named import DEMO, model_location
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from benchmarks.dependency import DATA
 from benchmarks.measuring import peak_memory, ratio, take_turns

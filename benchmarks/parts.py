@@ -31,9 +31,9 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors.model.named import load_encoder
 from benchmarks.corpus import measure_memory, write_repeated
 from benchmarks.dependency import forward_only
 from benchmarks.engine import padding_and_operations

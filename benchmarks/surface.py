@@ -24,12 +24,12 @@ from rich.console import Console
 from rich.table import Table
 
 from attentionology.analyses.clusters.distances import HeadDistances
-from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import PlainText, Sentence, load_text, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, ExtractionLog, GradientMaker, extract, extract_many, make_segments
+from attentionology.extractors.model.named import load_encoder
 from benchmarks.dependency import DATA, corpus, forward_only
 from benchmarks.measuring import peak_memory, ratio, take_turns
 

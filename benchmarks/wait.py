@@ -18,7 +18,7 @@ import tempfile
 from rich.console import Console
 from rich.table import Table
 
-from attentionology.analyses.shared.builtin import DEMO, model_location
+from attentionology.extractors.model.named import DEMO, model_location
 from benchmarks.measuring import take_turns
 
 IMPORTS = "import torch, transformers.models.bert.modeling_bert"

@@ -5,6 +5,7 @@ from .errors import CorpusError as CorpusError
 from .formats import CorpusFormat as CorpusFormat
 from .formats import get_format as get_format
 from .formats import list_formats as list_formats
+from .in_memory import treebank_of as treebank_of
 from .labeled import LabeledTexts as LabeledTexts
 from .labeled import load_labeled as load_labeled
 from .sample import SAMPLE_TREEBANK as SAMPLE_TREEBANK

@@ -111,10 +111,10 @@ class Corpus(Sequence[Sentence]):
         return [amount(len(self), self.unit), amount(Corpus.counts(self)["words"], "words")]
 
     def counts(self) -> dict[str, int]:
-        """Numbers of sentences, words and documents, and of blank words, if there are any."""
+        """Numbers of sentences, words and documents, and of blank words and predicted sentences, if there are any."""
         numbers = self.counted.numbers
-        blank = {"blank_words": numbers["blank_words"]} if numbers.get("blank_words") else {}
-        return {**{name: numbers.get(name, 0) for name in ("sentences", "words", "documents")}, **blank}
+        some = {name: numbers[name] for name in ("blank_words", "predicted_sentences") if numbers.get(name)}
+        return {**{name: numbers.get(name, 0) for name in ("sentences", "words", "documents")}, **some}
 
     def remarks(self) -> list[str]:
         """What a reader should know about how the corpus was read, one sentence for each remark."""
@@ -172,12 +172,16 @@ class Corpus(Sequence[Sentence]):
         return found
 
     def remarks_on_words(self) -> list[str]:
-        """The remark on blank words, if there are any."""
-        counts = Corpus.counts(self)
-        if not (blank := counts.get("blank_words", 0)):
-            return []
-        share = f"{blank:,} of {counts['words']:,}, {100 * blank / counts['words']:.1g} %"
-        return [f"Blank words (_ or [WORD]), of which none is scored: {share}."]
+        """The remarks on blank words, and on annotation that no person has made, if there are any."""
+        counts, remarks = Corpus.counts(self), []
+        if blank := counts.get("blank_words", 0):
+            share = f"{blank:,} of {counts['words']:,}, {100 * blank / counts['words']:.1g} %"
+            remarks.append(f"Blank words (_ or [WORD]), of which none is scored: {share}.")
+        if predicted := counts.get("predicted_sentences", 0):
+            programs = " and ".join(sorted({each.predicted_by for each in self if each.predicted_by}))
+            share = f"{predicted:,} of {amount(counts['sentences'], 'sentences')}"
+            remarks.append(f"Annotation that {programs} predicted, and no person has checked: {share}.")
+        return remarks
 
 
 class DivisibleCorpus(Corpus):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 
@@ -38,11 +38,13 @@ class Sentence:
         lines: the line of each word.
         punctuation: whether each word is punctuation, if that is known otherwise than by the relation ``punct``; see
             `attentionology.corpora_loaders.punctuation`.
+        second: the number of words before the second of two texts, if the sentence is a pair, see `Sentence.pair`.
+        predicted_by: the program that predicted the annotation, if no person has made it.
 
     Raises:
         CorpusError: a column has neither one value per word nor none, a head is neither 0 nor the number of another
             word, a relation, a tag or the id of the document has a NUL character, or the text has half of a surrogate
-            pair. The message names the word of a head.
+            pair, or a text of a pair has no word. The message names the word of a head.
         TypeError: a word is not a string, a head is neither a whole number nor None, or a string is given where a
             sequence of them is expected.
 
@@ -75,6 +77,8 @@ class Sentence:
     line: int | None = None
     lines: tuple[int, ...] = ()
     punctuation: tuple[bool, ...] = ()
+    second: int | None = None
+    predicted_by: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.words, str):
@@ -88,6 +92,8 @@ class Sentence:
                 raise TypeError(f"expected one value per word as {column}, not the string {values!r:.80}")
             if len(values) not in (0, len(self.words)):
                 raise self._fault(f"there are {len(self.words)} words but {len(values)} {column}")
+        if self.second is not None and not 0 < self.second < len(self.words):
+            raise self._fault(f"the second text cannot begin after word {self.second} of {len(self.words)}")
         names = "".join(map(str, (self.document, *self.relations, *self.tags)))
         if "\0" in names:  # arrays of numpy would drop it at the end of a name
             raise self._fault("a relation, a tag or the document has a NUL character, which is not text")
@@ -148,3 +154,25 @@ class Sentence:
         if not words:
             raise CorpusError("expected a text with a word in it, found only white space", sentence=id)
         return Sentence(" ".join(text.split()) if id is None else id, words, text=text)
+
+    @staticmethod
+    def pair(first: str | Sequence[str], second: str | Sequence[str]) -> Sentence:
+        """A pair of texts without annotation, which the model reads as its tokenizer joins two texts.
+
+        A model such as BERT reads ``[CLS] first [SEP] second [SEP]``, with the segment ids of a pair.
+
+        Args:
+            first, second: each a string, which is split into words as by `from_text`, or a list of words.
+
+        Raises:
+            CorpusError: a text has no word.
+
+        Example:
+            >>> from attentionology import Sentence
+            >>> pair = Sentence.pair("Who sleeps?", "The cat sleeps.")
+            >>> pair.words, pair.second
+            (('Who', 'sleeps', '?', 'The', 'cat', 'sleeps', '.'), 3)
+        """
+        texts = [Sentence.from_text(text).words if isinstance(text, str) else tuple(text) for text in (first, second)]
+        names = [" ".join(text.split() if isinstance(text, str) else text) for text in (first, second)]
+        return Sentence(" | ".join(names), texts[0] + texts[1], second=len(texts[0]))

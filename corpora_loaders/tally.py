@@ -102,6 +102,8 @@ class Tally:
         numbers["words"] += len(sentence)
         numbers["multiword_tokens"] += len(sentence.multiword)
         numbers["empty_nodes"] += len(sentence.empty_nodes)
+        if sentence.predicted_by is not None:
+            numbers["predicted_sentences"] += 1
         numbers["words_without_head"] += heads.count(None)
         numbers["words_with_head_word"] += len(heads) - heads.count(None) - heads.count(0)
         numbers["words_beside_others"] += len(heads) if len(heads) > 1 else 0

@@ -18,11 +18,11 @@ from ..analyses.shared.input_options import ExampleOptions, LimitOptions, ModelO
 from ..analyses.shared.numbers import Seed
 from ..analyses.shared.options import FeedForwardOptions, MapOptions, map_makers
 from ..analyses.shared.part_options import PartOptions
-from ..corpora_loaders import Corpus, PlainText, Sentence, Treebank
+from ..corpora_loaders import Corpus, PlainText, Texts
 from ..corpora_loaders.documents import Documents
 from ..corpora_loaders.errors import CorpusError
-from ..corpora_loaders.treebank import with_unique_ids
-from ..extractors import Encoder
+from ..corpora_loaders.in_memory import files_or_corpus
+from ..extractors import AnyModel
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.help.options import flag
 from ..reports.progress import Stages, showing
@@ -162,8 +162,8 @@ class AnalyzeJob(Job):
 
 
 def analyze(
-    model: str | Path | Encoder = "demo",
-    corpus: str | Path | Iterable[str | Path | Sentence] | Corpus = "sample",
+    model: AnyModel = "demo",
+    corpus: str | Path | Texts = "sample",
     *,
     analyses: str | Sequence[str] | None = None,
     maps: str | Sequence[str] | None = None,
@@ -178,8 +178,10 @@ def analyze(
     The results are those of ``attentionology analyze`` with the same options.
 
     Args:
-        model: a folder, a name on the Hugging Face Hub, ``"demo"``, or an encoder.
-        corpus: one file or several, ``"sample"``, a corpus that has been loaded, a slice of it, or a list of sentences.
+        model: a name, a folder, an encoder, or a model of transformers, see `attentionology.extractors.as_encoder`.
+        corpus: one file or several, ``"sample"``, a corpus that has been loaded, a slice of it, or sentences and
+            objects of other libraries, see `attentionology.treebank_of`. A string is the name of a file; a text is
+            given as `Sentence.from_text`.
         analyses: the names of the analyses. Default: those that the command chooses for such a corpus.
         maps: the kinds of maps, see `attentionology.list_kinds`. All are made in the same pass. Default: attention
             weights.
@@ -211,19 +213,14 @@ def analyze(
     """
     groups, encoder = model_or_encoder(model, OptionSet.of(options))
     groups = groups.with_values(MapOptions, map=None if maps is None else names_in(maps))
-    files = groups[CorpusOptions]
-    items: list[Any] = [corpus] if isinstance(corpus, str | Path | Corpus) else list(corpus)
-    if items and all(isinstance(item, Sentence) for item in items):
-        corpus = Treebank(with_unique_ids(items))
-    if isinstance(corpus, Corpus):
+    files, given = groups[CorpusOptions], files_or_corpus(corpus)
+    if isinstance(given, Corpus):
         if files != CorpusOptions():
             raise OptionError("CorpusOptions apply to a corpus that is read from files, not to one that is loaded")
-    elif corpus != SAMPLE:
+    elif given != (SAMPLE,):
         if files.text:
             raise OptionError("the corpus is given twice, as corpus and as text in CorpusOptions")
-        if not all(isinstance(item, str | Path) for item in items):
-            raise OptionError("the corpus must be a file, a list of files, sentences, or the result of a loader")
-        groups = groups.with_values(CorpusOptions, corpus=names_in(items))
+        groups = groups.with_values(CorpusOptions, corpus=names_in(given))
     part_options = groups[PartOptions]
     if part_options.part is not None:
         raise OptionError("a share is counted by the command: attentionology analyze … --parts FOLDER --part K/N")
@@ -233,7 +230,7 @@ def analyze(
             AnalyzeJob(groups.without(PartOptions), names, seed),
             part_options=part_options,
             model=encoder,
-            corpus=corpus if isinstance(corpus, Corpus) else None,
+            corpus=given if isinstance(given, Corpus) else None,
             out=None if out is None else Path(out),
             overwrite=overwrite,
             command="attentionology.analyze(…)",

@@ -8,9 +8,10 @@ from typing import Any
 
 from ..analyses.contract import OptionError
 from ..analyses.known_answers import independent, sample
-from ..analyses.shared.builtin import DEMO, SAMPLE
+from ..analyses.shared.builtin import SAMPLE
 from ..extractors import Encoder
 from ..extractors.checks.doctor import Check
+from ..extractors.model.named import DEMO
 from .analyze import analyze
 
 Results = Mapping[tuple[str, str | None], Any]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ..analyses.contract import OptionGroup, OptionSet, PlanCounts, Titles
+from ..analyses.contract import OptionError, OptionGroup, OptionSet, PlanCounts, Titles
 from ..analyses.option_groups import groups_of, names_in
 from ..analyses.probing.analysis import Probing
 from ..analyses.probing.options import ProbeOptions, Role, TreebankOptions
@@ -23,7 +23,8 @@ from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.cache_folder import cache_folder
 from ..analyses.shared.input_options import model_or_encoder, paths_read
 from ..analyses.shared.merged_facts import key_of_texts
-from ..corpora_loaders import Treebank, WordVectors
+from ..corpora_loaders import Texts, Treebank, WordVectors
+from ..corpora_loaders.in_memory import files_or_corpus
 from ..reports.page import Section
 from ..reports.progress import showing
 from ..reports.run_folder import RunFolder
@@ -38,10 +39,10 @@ from .stored_run import states_of
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ..extractors import Encoder
+    from ..extractors import AnyModel
 
-Source = str | Path | Iterable[str | Path] | Treebank
-"""One file, several files, ``"sample"``, or a treebank that was loaded before."""
+Source = str | Path | Texts
+"""One file, several files, ``"sample"``, a treebank, or sentences, as `attentionology.analyze` takes them."""
 
 
 _GROUPS = groups_of(ProbingOptions)
@@ -96,7 +97,7 @@ class ProbingRun(Run):
 
 
 def probe(
-    model: str | Path | Encoder = "demo",
+    model: AnyModel = "demo",
     *,
     test: Source = SAMPLE,
     train: Source | None = None,
@@ -114,8 +115,8 @@ def probe(
     The results are those of ``attentionology probe`` with the same options.
 
     Args:
-        model: a folder, a name on the Hugging Face Hub, ``"demo"``, or an encoder.
-        test: the treebank to test on.
+        model: a name, a folder, an encoder, or a model of transformers, see `attentionology.extractors.as_encoder`.
+        test: the treebank to test on: files, a treebank, or sentences, as in `attentionology.analyze`.
         train: the treebank to train on. Without it, the test treebank is divided into folds.
         dev: a treebank on which the score is computed after each epoch, to stop training.
         probes: names of probes, see `attentionology.probes.list_probes`. Default: ``"attention"``, and with vectors all
@@ -145,12 +146,16 @@ def probe(
         ['best single head', 'attention']
     """
     groups, encoder = model_or_encoder(model, OptionSet.of(options, _GROUPS.values(), "probe"))
-    sources: dict[Role, Source | None] = {"train": train, "dev": dev, "test": None if test == SAMPLE else test}
+    is_sample = isinstance(test, str) and test == SAMPLE
+    roles: dict[Role, Source | None] = {"train": train, "dev": dev, "test": None if is_sample else test}
+    sources = {role: files_or_corpus(source) for role, source in roles.items() if source is not None}
     loaded = {role: source for role, source in sources.items() if isinstance(source, Treebank)}
     groups.check_once(TreebankOptions, loaded)
     for role, source in sources.items():
-        if source is not None and not isinstance(source, Treebank):
+        if isinstance(source, tuple):
             groups = groups.with_values(TreebankOptions, **{role: names_in(source)})
+        elif not isinstance(source, Treebank):
+            raise OptionError(f"the corpus to {role} must be a treebank, not {type(source).__name__}")
     groups = groups.with_values(ProbeOptions, probe=None if probes is None else names_in(probes))
     if isinstance(vectors, WordVectors):
         groups.check_once(ProbeOptions, ["vectors"])

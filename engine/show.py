@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,11 @@ import numpy.typing as npt
 
 from ..analyses.contract import OptionError
 from ..analyses.dependency.decisions import READINGS, head_guesses
-from ..analyses.shared.builtin import load_encoder
 from ..analyses.shared.input_options import ExampleOptions, LimitOptions
 from ..analyses.shared.options import MapOptions
-from ..corpora_loaders import Corpus, CorpusError, Sentence
+from ..corpora_loaders import Corpus, CorpusError, Sentence, Texts, as_sentences
 from ..corpora_loaders.treebank import with_unique_ids
-from ..extractors import Encoder, MapBatch, MapMaker, extract_many, get_kind
+from ..extractors import AnyModel, Encoder, MapBatch, MapMaker, as_encoder, extract_many, get_kind
 from ..reports.explorer.view import ExplorerView
 from ..reports.heads.figure import LAYOUTS, Layout
 from ..reports.heads.view import HeadView, on_one_scale
@@ -35,10 +33,10 @@ _HEAD = re.compile(r"([1-9][0-9]{0,3})-([1-9][0-9]{0,3})")
 
 
 def show(
-    model: str | Path | Encoder,
-    text: str | Sentence | Sequence[str | Sentence],
+    model: AnyModel,
+    text: Texts,
     *,
-    head: Head | Sequence[Head],
+    head: Head | Sequence[Head] = (),
     maps: str | Sequence[str] | MapOptions = "weight",
     layout: Layout = "lines",
     special: bool = True,
@@ -47,9 +45,10 @@ def show(
     """Draw heads on sentences, in the style of Clark et al. (2019), Figures 1 and 5.
 
     Args:
-        model: a folder, a name on the Hugging Face Hub, ``"demo"``, or an encoder.
-        text: a text, a sentence, or several of them. The gold heads of sentences with a tree are drawn, too.
-        head: one head or several, as ``"3-9"`` or ``(3, 9)``, counted from 1.
+        model: a name, a folder, an encoder, or a model of transformers, see `attentionology.extractors.as_encoder`.
+        text: one input or several, see `attentionology.corpora_loaders.as_sentences`: texts, lists of words, sentences,
+            pairs of texts, or objects of other libraries. The gold heads of sentences with a tree are drawn, too.
+        head: one head or several, as ``"3-9"`` or ``(3, 9)``, counted from 1. `explore` shows all heads.
         maps: the kinds of maps, see `attentionology.list_kinds`; each is drawn beside the others.
         layout: ``"lines"`` between two columns of words, or ``"arcs"`` over the words.
         special: whether special tokens are drawn.
@@ -80,10 +79,10 @@ def show(
         raise OptionError(f"the direction must be one of auto, {', '.join(READINGS)}, not {direction!r}")
     options = MapOptions.of(maps)
     options.check()
-    sentences = _sentences(text)
+    sentences = list(as_sentences(text))
     if not sentences:
         raise OptionError("there is no sentence to show")
-    encoder = load_encoder(str(model)) if isinstance(model, str | Path) else model
+    encoder = as_encoder(model)
     heads = _pairs_of(encoder, head)
     if direction == "auto":
         direction = "both" if encoder.causal else "dep->head"
@@ -92,16 +91,16 @@ def show(
 
 
 def explore(
-    text: str | Sentence | Sequence[str | Sentence],
+    text: Texts,
     *,
-    model: str | Path | Encoder = "demo",
+    model: AnyModel = "demo",
     maps: str | Sequence[str] | MapOptions = "weight",
 ) -> ExplorerView:
     """Show what all heads of a model do on sentences, without a treebank.
 
     Args:
-        text: a sentence, or several of them, as text or with their words.
-        model: a folder, a name on the Hugging Face Hub, ``"demo"``, or an encoder.
+        text: one input or several, as in `show`.
+        model: the model, as in `show`.
         maps: the kinds of maps, see `attentionology.list_kinds`.
 
     Returns:
@@ -123,7 +122,7 @@ def explore(
         ExplorerView(all-MiniLM-L6-v2 on 1 sentence, 9 measures of 72 heads)
     """
     options = MapOptions.of(maps)
-    sentences = with_unique_ids(_sentences(text))
+    sentences = with_unique_ids(as_sentences(text))
     if not sentences:
         raise OptionError("there is no sentence to explore")
     run = analyze(
@@ -142,18 +141,12 @@ def explore(
     return ExplorerView(replace(explorer, findings=(), sample=sample), "#special=on")
 
 
-def _sentences(text: str | Sentence | Sequence[str | Sentence]) -> list[Sentence]:
-    """Return one or several texts as sentences."""
-    texts = [text] if isinstance(text, str | Sentence) else text
-    return [Sentence.from_text(item) if isinstance(item, str) else item for item in texts]
-
-
 def _pairs_of(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[int, int]]:
     """Return one or several heads as pairs of layer and head that count from 1. The encoder must have them."""
     heads: Sequence[Any] = [head] if isinstance(head, str) or _is_pair(head) else head
     pairs = [_pair(each) for each in heads]
     if not pairs:
-        raise OptionError("give at least one head, such as 3-9")
+        raise OptionError('give at least one head, for example head="3-9"; explore(…) shows all heads')
     for layer, number in pairs:
         if layer > encoder.n_layers or number > encoder.n_heads:
             raise OptionError(

@@ -46,6 +46,8 @@ from .maps.stage_batch import StageMaker as StageMaker
 from .maps.store_reader import StoredMaps as StoredMaps
 from .maps.store_writer import StoreType as StoreType
 from .maps.store_writer import store_maps as store_maps
+from .model.any_model import AnyModel as AnyModel
+from .model.any_model import as_encoder as as_encoder
 from .model.conditions import ReadableModel as ReadableModel
 from .model.encoder import Encoder as Encoder
 from .model.forward_pass import Forward as Forward

@@ -8,9 +8,9 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from ..analyses.contract import OptionError
-from ..analyses.shared.builtin import DEMO
 from ..analyses.shared.numbers import Count
 from ..analyses.shared.option_types import Device
+from ..extractors.model.named import DEMO
 from ..reports.streams import complain, say
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from ...corpora_loaders.alignment import Bitext, load_bitext
 from ...corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
+from ...extractors.model.named import check_model_name
 from ..option_groups import OptionError
-from ..shared.builtin import SAMPLE, check_model_name
+from ..shared.builtin import SAMPLE
 from .options import BitextOptions, LanguageOptions, TranslatorOptions
 
 if TYPE_CHECKING:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import arg
 
+from ...extractors.model.named import DEMO, load_encoder
 from ...storage.characters import file_name
 from ..contract import OptionError, OptionGroup, OptionSet
-from .builtin import DEMO, SAMPLE, check_revision, load_encoder
+from .builtin import SAMPLE, check_revision
 from .numbers import OptionalCount, OptionalNumber
 from .option_types import BatchCells, Device, TooLongInputs
 
 if TYPE_CHECKING:
-    from ...extractors import Encoder
+    from ...extractors import AnyModel, Encoder
 
 
 def default_folder(model: str, corpus: Sequence[str], prefix: str = "") -> Path:
@@ -101,13 +102,15 @@ class ModelOptions(OptionalModelOptions):
         )
 
 
-def model_or_encoder(model: str | Path | Encoder, options: OptionSet) -> tuple[OptionSet, Encoder | None]:
-    """Combine the model that a call from Python was given with its options."""
+def model_or_encoder(model: AnyModel, options: OptionSet) -> tuple[OptionSet, Encoder | None]:
+    """Combine the model that a call from Python was given with its options; one that is loaded becomes an encoder."""
     if isinstance(model, str | Path):
         return options.with_values(ModelOptions, model=None if model == DEMO else str(model)), None
     if options[ModelOptions] != ModelOptions():
-        raise OptionError("ModelOptions are for a model that is loaded by its name, not for an encoder")
-    return options, model
+        raise OptionError("ModelOptions are for a model that is loaded by its name, not for one that is loaded already")
+    from ...extractors import as_encoder  # it imports torch
+
+    return options, as_encoder(model)
 
 
 @dataclass(frozen=True)

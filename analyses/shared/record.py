@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .builtin import DEMO
+from ...extractors.model.named import DEMO
 
 if TYPE_CHECKING:
     from ...corpora_loaders import Corpus

@@ -15,9 +15,9 @@ from typing import Self
 import uvicorn
 
 from ...analyses.contract import OptionError, OptionSet
-from ...analyses.shared.builtin import load_encoder
 from ...corpora_loaders import AttentionologyError
-from ...extractors import Encoder, ModelError
+from ...extractors import AnyModel, Encoder, ModelError, as_encoder
+from ...extractors.model.named import load_encoder
 from ..results.run import Run
 from .application import Service
 from .guards import LOOPBACK, Guard
@@ -128,13 +128,16 @@ def start(
 
 
 def service_of(
-    runs: Sequence[Run | str | Path] = (), models: Sequence[Encoder | str | Path] = (), *, device: str = "cpu"
+    runs: Sequence[Run | str | Path] = (), models: Sequence[AnyModel] = (), *, device: str = "cpu"
 ) -> tuple[Service, list[str]]:
     """Load runs and models, and return what serves them, and notes on models of runs that could not be loaded."""
     if not runs and not models:
         raise OptionError("give a run or a model to serve")
     served, notes = [ServedRun(run) for run in runs], list[str]()
-    given = [model if isinstance(model, Encoder) else load_encoder(str(model), device=device) for model in models]
+    given = [
+        load_encoder(str(model), device=device) if isinstance(model, str | Path) else as_encoder(model)
+        for model in models
+    ]
     further = list(given)
     loaded: list[Loaded] = []
     for position, run in enumerate(served):

@@ -9,7 +9,7 @@ from tyro.conf import arg
 
 from ...analyses.contract import OptionError
 from ...analyses.dependency.options import DependencyOptions
-from ...analyses.shared.builtin import DEMO, SAMPLE
+from ...analyses.shared.builtin import SAMPLE
 from ...analyses.shared.input_options import LimitOptions, ModelOptions
 from ...analyses.shared.numbers import Seed
 from ...analyses.shared.option_types import (
@@ -23,6 +23,7 @@ from ...analyses.shared.option_types import (
 )
 from ...analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from ...analyses.shared.part_options import PartOptions
+from ...extractors.model.named import DEMO
 from ...storage.paths import named_twice
 from ..corpus import CorpusOptions
 

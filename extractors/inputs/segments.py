@@ -13,6 +13,7 @@ from ...corpora_loaders import Corpus, CorpusError, Pair, PlainText, Sentence, p
 from ...storage.nearest import check_choice
 from ...storage.writing import amount
 from ..errors import ModelError
+from ..model.any_model import AnyModel, as_encoder
 from ..model.encoder import Encoder
 from ..tokens.pieces import Pieces, Segment, positions_of
 from ..tokens.tokenizer import needs_space, reserved_ids
@@ -145,7 +146,7 @@ class Segments(Corpus):
 
 
 def make_segments(
-    encoder: Encoder,
+    encoder: AnyModel,
     text: PlainText,
     count: int | None = None,
     *,
@@ -156,7 +157,7 @@ def make_segments(
     """Cut a text into segments of two consecutive stretches, see `attentionology.corpora_loaders.pair_paragraphs`.
 
     Args:
-        encoder: the model whose tokenizer cuts words into pieces.
+        encoder: the model whose tokenizer cuts words into pieces, as in `attentionology.extract`.
         text: paragraphs and documents.
         count: the number of segments to sample at random (1,000 in the paper, 992 in its released data); None for all.
         max_length: the largest number of pieces of a segment, special tokens included.
@@ -181,6 +182,7 @@ def make_segments(
     check_choice("segment_ids", segment_ids, SegmentIds)
     if count is not None and count < 1:
         raise ValueError(f"count must be at least 1, not {count}")
+    encoder = as_encoder(encoder)
     if encoder.max_length is not None and max_length > encoder.max_length:
         raise ModelError(f"segments of {max_length} pieces are too long; this model takes {encoder.max_length}")
     frame = PairFrame.of(encoder.tokenizer)

@@ -14,6 +14,7 @@ from ...corpora_loaders.coreference import Document
 from ...corpora_loaders.coreference.document import beginning_of
 from ...corpora_loaders.documents import Documents
 from ...corpora_loaders.stream import Parts, Stream
+from ..model.any_model import AnyModel, as_encoder
 from ..model.encoder import Encoder
 from ..tokens.pieces import Pieces
 
@@ -111,12 +112,12 @@ class Windows(Corpus):
 
 
 def make_windows(
-    encoder: Encoder, corpus: Documents, *, length: int | None = None, stride: int | None = None
+    encoder: AnyModel, corpus: Documents, *, length: int | None = None, stride: int | None = None
 ) -> Windows:
     """Cut documents into windows of whole words.
 
     Args:
-        encoder: the model whose pieces are counted.
+        encoder: the model whose pieces are counted, as in `attentionology.extract`.
         corpus: the documents.
         length: the number of pieces of a window, special tokens included. The default is what the model takes, at most
             `LONG_WINDOW`; if only the beginnings of documents are read, it is `DOCUMENT_LENGTH`, unless they come with
@@ -141,6 +142,7 @@ def make_windows(
         >>> [window.words for window in windows]
         [('Cats', 'sleep', '.', 'They'), ('.', 'They', 'dream', '.')]
     """
+    encoder = as_encoder(encoder)
     aligned = encoder.align([Sentence("", ("a",))])[0]
     frame = sum(aligned.special) if isinstance(aligned, Pieces) else 0
     limit = encoder.max_length

@@ -20,7 +20,7 @@ from ..tokens.text_fit import TextFit
 
 TooLong = Literal["skip", "error"]
 T = TypeVar("T")
-_Read = tuple[Sentence, Pieces | PairPieces]  # an input and its pieces
+_Read = tuple[Sentence, Pieces | PairPieces, int]  # an input, its pieces, and its number among all inputs, from 0
 
 DEFAULT_BATCH_CELLS = 2**16
 """The default bound on sentences × pieces × pieces of one batch: 4 sentences of 128 pieces, or 40 of 40."""
@@ -104,8 +104,8 @@ def plan(
     max_length: int | None,
     log: ExtractionLog | None,
     noun: str = "sentence",
-) -> Iterator[tuple[tuple[Any, ...], list[Any]]]:
-    """Yield batches of inputs with the pieces of each, longest first within a window, and fill the log.
+) -> Iterator[tuple[tuple[Any, ...], list[Any], tuple[int, ...]]]:
+    """Yield batches of inputs with the pieces and the index of each, longest first within a window, and fill the log.
 
     This is the one place that makes batches, of sentences and of sentence pairs. The model has not read them yet.
     ``batch_pieces`` bounds inputs × pieces of a batch; for the other options see `attentionology.extractors.extract`.
@@ -113,22 +113,23 @@ def plan(
     check_limits(batch_cells, too_long, max_length)
     log = ExtractionLog() if log is None else log
     limit = min((length for length in (reader.max_length, max_length) if length is not None), default=None)
-    stream = iter(inputs)
+    stream, start = iter(inputs), 0
     while window := list(islice(stream, WINDOW)):
         readable: list[_Read] = []
-        for sentence, pieces in zip(window, reader.align(window), strict=True):
+        for index, (sentence, pieces) in enumerate(zip(window, reader.align(window), strict=True), start):
             reason = obstacle(pieces, limit)
             if reason is None:
-                readable.append((sentence, pieces))
+                readable.append((sentence, pieces, index))
             elif too_long == "skip":
                 log.skip(sentence, reason)
             else:
                 location = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
                 raise ExtractionError(f"{location}{noun} {sentence.id!r}: {reason}")
+        start += len(window)
         readable.sort(key=_length, reverse=True)  # which leaves inputs of the same length in their order
         for batch in cut(readable, _length, reader.batching, batch_cells, batch_pieces):
-            sentences, pieces_of_batch = zip(*batch, strict=True)
-            yield sentences, list(pieces_of_batch)
+            sentences, pieces_of_batch, indices = zip(*batch, strict=True)
+            yield sentences, list(pieces_of_batch), indices
             # Whoever draws the next batch is done with this one, so that only now it counts as read.
             log.add(_count(batch))
 
@@ -141,14 +142,14 @@ def _count(batch: Sequence[_Read]) -> ExtractionLog:
     """Count inputs that have been read, and their words."""
     whole_sentences = (
         (sentence, pieces)
-        for sentence, pieces in batch
+        for sentence, pieces, _ in batch
         if isinstance(pieces, Pieces) and not isinstance(sentence, Segment | SentencePair)
     )
     return ExtractionLog(
         read=len(batch),
-        words=sum(pieces.words for _, pieces in batch),
-        unknown_words=sum(pieces.unknown for _, pieces in batch),
-        substituted_words=sum(pieces.substituted for _, pieces in batch),
+        words=sum(pieces.words for _, pieces, _ in batch),
+        unknown_words=sum(pieces.unknown for _, pieces, _ in batch),
+        substituted_words=sum(pieces.substituted for _, pieces, _ in batch),
         fit=TextFit.of(whole_sentences),
     )
 

@@ -10,7 +10,7 @@ from ...corpora_loaders import Texts, as_sentences
 from ...reports.progress import counted
 from ..kinds import get_kind
 from ..layers import FFBias
-from ..model.encoder import Encoder
+from ..model.any_model import AnyModel, as_encoder
 from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, check_limits
 from .map_batch import Level, MapBatch
 from .map_maker import MapMaker, Merge, Normalize, map_batches
@@ -18,7 +18,7 @@ from .shared_pass import BatchMaker, kept_for, shared_batches
 
 
 def extract(
-    encoder: Encoder,
+    encoder: AnyModel,
     sentences: Texts,
     kind: str = "weight",
     level: Level = "word",
@@ -35,9 +35,11 @@ def extract(
     """Yield maps of all sentences, longest first within a window of 1,024 sentences.
 
     Args:
-        encoder: the model.
-        sentences: sentences, strings, or lists of words; one string is one text. A corpus and other streams are read
-            lazily, one window at a time.
+        encoder: the model: a name, a folder, an encoder, or a model of transformers, see
+            `attentionology.extractors.as_encoder`. Load a model once if you call this more than once.
+        sentences: one input or several, see `attentionology.corpora_loaders.as_sentences`: sentences, strings, lists of
+            words, pairs of texts, or objects of other libraries. A corpus and other streams are read lazily, one window
+            at a time. `MapBatch.indices` says where the sentences of a batch stood.
         kind: a registered map kind, see `attentionology.extractors.kinds`.
         level: ``"word"`` merges the pieces of each word (sum over those attended to, mean over those attended from;
             Clark et al. 2019, §4.1); ``"token"`` keeps them apart.
@@ -56,7 +58,7 @@ def extract(
         progress: whether to show progress bars. Default: in an interactive session and in a notebook.
 
     Raises:
-        TypeError: the encoder or a sentence is something else. This error, the next one, and those of texts in lists
+        TypeError: the model or a sentence is something else. This error, the next one, and those of texts in lists
             are raised by the call; the others while maps are made.
         CorpusError: a text has no word in it.
         ValueError: the kind or the value of an option is unknown, ``batch_cells`` or ``max_length`` is below 1, or
@@ -91,12 +93,12 @@ def extract(
 
 
 def extract_many(
-    encoder: Encoder, sentences: Texts, makers: Sequence[BatchMaker[Any] | str], **options: Any
+    encoder: AnyModel, sentences: Texts, makers: Sequence[BatchMaker[Any] | str], **options: Any
 ) -> Iterator[tuple[Any, ...]]:
     """Yield what several makers make of the same forward passes, one tuple per batch.
 
     Args:
-        encoder: the model.
+        encoder: the model, as in `extract`.
         sentences: as in `extract`.
         makers: the names of several kinds of word maps, or for example a `MapMaker` of each.
         options: see `attentionology.extractors.shared_batches`. The bound ``batch_cells`` holds for all kinds of
@@ -114,10 +116,9 @@ def extract_many(
     """
     batch_makers = [MapMaker(get_kind(maker)) if isinstance(maker, str) else maker for maker in makers]
     options["batch_cells"] = shared_cells(batch_makers, options.get("batch_cells", DEFAULT_BATCH_CELLS))
-    if not isinstance(encoder, Encoder):
-        raise TypeError(f"expected an encoder, see load_encoder, not {encoder!r:.80}")
-    # The texts are checked here, by the call, and not when the first map is asked for.
-    batches = shared_batches(encoder, as_sentences(sentences), **kept_for(batch_makers), **options)
+    # Both are checked here, by the call, and not when the first map is asked for.
+    texts = as_sentences(sentences)
+    batches = shared_batches(as_encoder(encoder), texts, **kept_for(batch_makers), **options)
     return (make_batches(batch_makers, batch) for batch in batches)
 
 

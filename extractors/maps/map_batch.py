@@ -80,6 +80,8 @@ class MapBatch:
         recompute: computes the maps of `exact`; None if there is no model behind the batch.
         columns: what the columns are, if they are not what the rows are.
         word_lengths: how many pieces each word of each sentence has; empty if they are not known.
+        indices: the position of each sentence among all that were given, from 0, because batches have the longest
+            sentences first; empty if it is not known.
 
     Example:
         >>> import torch
@@ -110,6 +112,7 @@ class MapBatch:
     recompute: Recompute | None = None
     columns: Columns | None = None
     word_lengths: tuple[tuple[int, ...], ...] = ()
+    indices: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.sentences)

@@ -227,4 +227,5 @@ def map_batch_of(maker: MapMaker, maps: Maps, lengths: Sequence[int], batch: Sha
         level=maker.level,
         noise=maker.kind.noise,
         recompute=recompute,
+        indices=batch.indices,
     )

@@ -37,6 +37,7 @@ class SharedBatch:
         hidden_states: whether the forward pass keeps hidden states and reads weights, because some maker needs them.
         states: whether it keeps hidden states, because some maker needs them without weights.
         losses: the losses whose gradients some maker needs.
+        indices: the position of each sentence among all that were given, from 0; empty if it is not known.
 
     Example:
         >>> from attentionology import Sentence, load_encoder
@@ -52,6 +53,7 @@ class SharedBatch:
     hidden_states: bool = False
     states: bool = False
     losses: tuple[TextLoss, ...] = ()
+    indices: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -136,11 +138,11 @@ def shared_batches(
     """
     check_masking(encoder, mask_rate)
     limits: dict[str, Any] = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": log}
-    for batch, pieces in plan(encoder, sentences, most_pieces(encoder.device), **limits):
+    for batch, pieces, indices in plan(encoder, sentences, most_pieces(encoder.device), **limits):
         if mask_rate:
             aligned = zip(batch, pieces, strict=True)
             pieces = [mask_pieces(encoder, p, mask_rate, f"{seed} {s.id}")[0] for s, p in aligned]
-        yield SharedBatch(encoder, batch, pieces, hidden_states, states, losses)
+        yield SharedBatch(encoder, batch, pieces, hidden_states, states, losses, indices)
 
 
 def kept_for(makers: Iterable[Any]) -> dict[str, Any]:

@@ -22,6 +22,8 @@ def described_inputs(encoder: Encoder, sentences: Sequence[Sentence]) -> dict[st
     hash_of_words = hashlib.sha256()
     for sentence in sentences:
         hash_of_words.update(json.dumps(sentence.words, ensure_ascii=False).encode())
+        if sentence.second is not None:
+            hash_of_words.update(json.dumps(sentence.second).encode())
         if isinstance(sentence, Segment):
             hash_of_words.update(json.dumps([sentence.pieces.ids, sentence.pieces.segment_ids]).encode())
     return {**described_model(encoder), "sentences": len(sentences), "words": hash_of_words.hexdigest()}

@@ -18,7 +18,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from ...corpora_loaders import Sentence
+from ...corpora_loaders import Sentence, Texts
+from ...corpora_loaders.strings import sentence_list
 from ...reports.progress import progress_bar, showing
 from ...storage.cache_log import CacheLog
 from ...storage.durable import delete, lock
@@ -27,6 +28,7 @@ from ...storage.sealed import DamagedError, check, read_json, write_json
 from ...storage.tensors import write_tensors
 from ..errors import ExtractionError
 from ..layers import FFBias
+from ..model.any_model import AnyModel, as_encoder
 from ..model.encoder import Encoder
 from .batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
 from .extraction import extract
@@ -44,8 +46,8 @@ _TYPES = {"float32": torch.float32, "float16": torch.float16}
 
 
 def store_maps(
-    encoder: Encoder,
-    sentences: Sequence[Sentence],
+    encoder: AnyModel,
+    sentences: Texts,
     folder: str | Path,
     kind: str = "weight",
     *,
@@ -94,6 +96,7 @@ def store_maps(
         "ff_bias": ff_bias,
         "max_length": max_length,
     }
+    encoder, sentences = as_encoder(encoder), sentence_list(sentences)
     name, made_of = _store_key(encoder, sentences, {**options, "dtype": dtype})
     check_kept_folder(folder)
     folder = Path(folder) / name  # as it was given, which is how results name it

@@ -9,12 +9,12 @@ from ...corpora_loaders import Texts, as_sentences
 from ...reports.progress import counted
 from ..maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
 from ..maps.extraction import extract_many
-from ..model.encoder import Encoder
+from ..model.any_model import AnyModel
 from .state_batch import Pooling, StateBatch, StateMaker
 
 
 def extract_states(
-    encoder: Encoder,
+    encoder: AnyModel,
     sentences: Texts,
     *,
     layers: Sequence[int] | None = None,
@@ -31,7 +31,7 @@ def extract_states(
     to `attentionology.extractors.extract_many`.
 
     Args:
-        encoder: the model. The states of a decoder's word have seen no later word.
+        encoder: the model, as in `attentionology.extract`. The states of a decoder's word have seen no later word.
         sentences: as in `attentionology.extract`.
         layers: the layers that are wanted: 0 for the output of the embedding block, up to the number of layers of the
             model; None for all. The last state of some models, such as GPT-2 and Llama, follows a final norm.

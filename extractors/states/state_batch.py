@@ -40,6 +40,7 @@ class StateBatch:
         layers: the layers, which count from 0 as said above.
         sentences: the sentences, in batch order.
         pooling: how the pieces of a word were merged.
+        indices: the position of each sentence among all that were given, from 0; empty if it is not known.
 
     Example:
         >>> import torch
@@ -58,6 +59,7 @@ class StateBatch:
     layers: tuple[int, ...]
     sentences: tuple[Sentence, ...]
     pooling: Pooling = "mean"
+    indices: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -125,7 +127,7 @@ class StateMaker:
         if not pooled.sum().isfinite() and not pooled.isfinite().all():
             raise ModelError(f"{batch.encoder.label}: a hidden state is not a finite number")
         lengths = torch.tensor([pieces.words for pieces in batch.pieces])
-        return StateBatch(pooled, lengths, layers, batch.sentences, self.pooling)
+        return StateBatch(pooled, lengths, layers, batch.sentences, self.pooling, batch.indices)
 
 
 def chosen_layers(encoder: Encoder, layers: Sequence[int] | None, available: int) -> tuple[int, ...]:

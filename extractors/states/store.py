@@ -19,7 +19,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...corpora_loaders import Sentence
+from ...corpora_loaders import Sentence, Texts
+from ...corpora_loaders.strings import sentence_list
 from ...reports.progress import progress_bar, showing
 from ...storage.cache_log import CacheLog
 from ...storage.durable import lock
@@ -31,6 +32,7 @@ from ..errors import ExtractionError
 from ..maps.batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
 from ..maps.store_folder import check_space, described_inputs, open_store, store_name
 from ..maps.store_writer import StoreType
+from ..model.any_model import AnyModel, as_encoder
 from ..model.encoder import Encoder
 from .extraction import extract_states
 from .state_batch import Pooling, chosen_layers
@@ -44,8 +46,8 @@ _USUAL_WORDS = 25  # of a sentence, for that
 
 
 def store_states(
-    encoder: Encoder,
-    sentences: Sequence[Sentence],
+    encoder: AnyModel,
+    sentences: Texts,
     folder: str | Path,
     *,
     layers: Sequence[int] | None = None,
@@ -84,6 +86,7 @@ def store_states(
     """
     check_choice("dtype", dtype, StoreType)
     check_kept_folder(folder)
+    encoder, sentences = as_encoder(encoder), sentence_list(sentences)
     wanted = chosen_layers(encoder, layers, encoder.n_layers + 1)
     size_of_part = part_size(encoder)
     inputs = {"format": _FORMAT, "part": size_of_part, **described_inputs(encoder, sentences)}

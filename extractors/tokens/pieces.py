@@ -154,29 +154,50 @@ def align(
     Each word is tokenized by itself, so punctuation or a space within it does not start a new word. Byte-level
     tokenizers distinguish a word at the start of the text from the same word after a space, so each word gets a space.
     A literal ``[SEP]`` in the text is text; if the tokenizer insists on the special token, the unknown token takes its
-    place. Nothing is truncated. The pieces of a query, read as the second of a pair, belong to no word.
+    place. Nothing is truncated. The pieces of a query, read as the second of a pair, belong to no word. A sentence that
+    is a pair of texts itself is read as one, and has the words of both.
     """
-    if any(isinstance(sentence, Segment) for sentence in sentences):
-        return [s.pieces if isinstance(s, Segment) else align(tokenizer, [s])[0] for s in sentences]
+    if not queries and any(isinstance(sentence, Segment) or sentence.second for sentence in sentences):
+        return [_one(tokenizer, sentence) for sentence in sentences]
+    return _aligned(tokenizer, sentences, [sentence.words for sentence in sentences], queries)
+
+
+def _one(tokenizer: Any, sentence: Sentence) -> Pieces | Unalignable:
+    """Return the pieces of one sentence, which may have been cut by pieces, or be a pair of texts."""
+    if isinstance(sentence, Segment):
+        return sentence.pieces
+    words, second = sentence.words, sentence.second
+    return _aligned(tokenizer, [sentence], [words[:second]], [words[second:]] if second else [])[0]
+
+
+def _aligned(
+    tokenizer: Any, sentences: Sequence[Sentence], firsts: Sequence[Sequence[str]], seconds: Sequence[Sequence[str]]
+) -> list[Pieces | Unalignable]:
+    """Return the pieces of sentences, given the words of the text that is read for each, and of a second one."""
     reserved = reserved_ids(tokenizer)
     space = " " if needs_space(tokenizer) else ""
-    texts = [sentence.words for sentence in sentences]
-    sides = [[[space + word for word in words] for words in side] for side in (texts, queries) if side]
+    sides = [[[space + word for word in words] for words in side] for side in (firsts, seconds) if side]
     encodings = tokenizer(*sides, is_split_into_words=True, split_special_tokens=True, verbose=False).encodings
     aligned: list[Pieces | Unalignable] = []
     for sentence, encoding in zip(sentences, encodings, strict=True):
         try:
-            aligned.append(_align(tokenizer, reserved, sentence.words, len(space), encoding))
+            aligned.append(_align(tokenizer, reserved, sentence, len(space), encoding))
         except Unalignable as reason:
             aligned.append(reason)
     return aligned
 
 
-def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int, encoding: Any) -> Pieces:
-    """Match pieces with words, given each word's text, encoded after ``shift`` spaces."""
+def _align(tokenizer: Any, reserved: set[int], sentence: Sentence, shift: int, encoding: Any) -> Pieces:
+    """Match pieces with the words of a sentence, encoded after ``shift`` spaces."""
+    texts, second = sentence.words, sentence.second
     unk, unk_token = tokenizer.unk_token_id, tokenizer.unk_token or ""
-    sides = zip(encoding.word_ids, encoding.sequence_ids, strict=True)
-    word_of_piece = [word if side == 0 else None for word, side in sides]  # special tokens and queries have none
+    first_word = [0, second]  # of each side, None for a query, whose pieces are like special tokens: they have no word
+    starts = [None if side is None else first_word[side] for side in encoding.sequence_ids]
+    word_of_piece = [
+        None if start is None or word is None else start + word
+        for start, word in zip(starts, encoding.word_ids, strict=True)
+    ]
+    type_ids = list(encoding.type_ids)
     missing_words = sorted(set(range(len(texts))).difference(word_of_piece))
     if missing_words and unk is None:
         raise Unalignable(f"the tokenizer has no piece for word {missing_words[0] + 1} and no unknown token")
@@ -197,8 +218,9 @@ def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int,
         elif piece_id != unk and token != _SPACE:  # which stands for the space before the character that it claims
             covered.append((word, start - shift, end - shift))
     for word in missing_words:  # they are read as the unknown token
-        index = _insertion_index(word, word_of_piece)
+        index = _insertion_index(word, word_of_piece, second)
         word_of_piece.insert(index, word)
+        type_ids.insert(index, max(type_ids) if second and word >= second else 0)
         ids.insert(index, unk)
         tokens.insert(index, unk_token)
     positions, special = positions_of(word_of_piece)
@@ -212,8 +234,7 @@ def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int,
         special,
         substituted=len(missing_words),
         unknown=len(set(words_of_unknown)),
-        # Only a pair has two segments, and a word that was added above has the id of the first one.
-        segment_ids=[0] * len(missing_words) + encoding.type_ids if any(encoding.type_ids) else None,
+        segment_ids=type_ids if any(type_ids) else None,  # only a pair has two segments
         unknown_pieces=len(words_of_unknown),
         lost=_count_lost(texts, covered),
     )
@@ -258,9 +279,16 @@ def positions_of(words: Iterable[Any]) -> tuple[list[int], list[bool]]:
     return positions, special
 
 
-def _insertion_index(word: int, words: Sequence[int | None]) -> int:
-    """Find where a word without a piece belongs among the words of all pieces, in which None is a special token."""
+def _insertion_index(word: int, words: Sequence[int | None], second: int | None) -> int:
+    """Find where a word without a piece belongs among the words of all pieces, in which None is a special token.
+
+    It stays among the words of its text if there are two, of which the second begins with the word ``second``.
+    """
     known = [(index, other) for index, other in enumerate(words) if other is not None]
+    if second is not None:
+        known = [(index, other) for index, other in known if (other < second) == (word < second)]
+        if not known:
+            raise Unalignable(f"the tokenizer has no piece for the {'first' if word < second else 'second'} text")
     for index, other in known:
         if other > word:
             return index

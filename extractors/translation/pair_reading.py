@@ -162,7 +162,7 @@ def read_pairs(
     gathered: list[SentencePair] = []
     pieces: list[Any] = []
     sizes: list[int] = []
-    for planned_pairs, planned_pieces in plan(reader, pairs, BATCH_PIECES, noun="sentence pair", **limits):
+    for planned_pairs, planned_pieces, _ in plan(reader, pairs, BATCH_PIECES, noun="sentence pair", **limits):
         gathered += planned_pairs
         pieces += planned_pieces
         sizes.append(len(planned_pairs))

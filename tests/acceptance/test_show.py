@@ -123,8 +123,7 @@ def test_in_a_notebook(demo_encoder):
         (["--corpus", "sample", "--sentence", "garden-5", "--head", "3-9"], 1, "did you mean 'garden-05'"),
     ],
 )
-def test_what_cannot_be_shown(demo_encoder, monkeypatch, arguments, status, message, capsys):
-    monkeypatch.setattr("attentionology.engine.show.load_encoder", lambda model: demo_encoder)
+def test_what_cannot_be_shown(arguments, status, message, capsys):
     assert main(["show", *arguments]) == status
     assert message in capsys.readouterr().err
 

@@ -27,11 +27,11 @@ import torch
 import tyro
 
 import attentionology
-from attentionology.analyses.shared import builtin
 from attentionology.analyses.shared.numbers import NUMBERS
 from attentionology.corpora_loaders import load_labeled
 from attentionology.extractors.kinds import registry
 from attentionology.extractors.layers.architectures import ARCHITECTURES
+from attentionology.extractors.model import named
 from attentionology.reports.help.options import option_sections
 from attentionology.scripts.cli import COMMANDS
 from docs import generate, names
@@ -281,7 +281,7 @@ def sandbox(monkeypatch, tmp_path):
 
 @functools.cache
 def demo_loaded_once(name):
-    return builtin.load_encoder(name)
+    return named.load_encoder(name)
 
 
 @pytest.mark.slow

@@ -46,11 +46,6 @@ def test_texts_that_cannot_be_read_are_refused_by_the_call(texts, error):
         extract(tiny.encoder("bert"), texts)
 
 
-def test_something_else_than_an_encoder_is_refused_by_the_call():
-    with pytest.raises(TypeError, match="expected an encoder, see load_encoder, not 'demo'"):
-        extract("demo", "Cats sleep.")  # type: ignore[arg-type]
-
-
 def test_the_text_of_a_file_is_read_as_the_file(tmp_path):
     (tmp_path / "text").write_text(TREE)
     read, made = load_treebank(tmp_path / "text"), load_treebank(from_string=TREE)

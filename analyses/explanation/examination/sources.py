@@ -16,6 +16,7 @@ from ....corpora_loaders import CorpusError, load_vectors
 from ....extractors import AttentionModel, ModelError, TransformerAttention, load_classifier
 from ....extractors.model.files import LoadedFiles
 from ....extractors.model.loading import find_model, load_tokenizer
+from ....extractors.model.named import DEMO, DEMO_NAME, check_demo, model_location
 from ....extractors.threads import one_thread
 from ....probes.classifiers import (
     FINE_TUNING,
@@ -29,7 +30,6 @@ from ....probes.classifiers import (
 )
 from ....storage.sealed import DamagedError
 from ...contract import OptionError
-from ...shared.builtin import DEMO, DEMO_NAME, check_demo, model_location
 from ..contract.options import ExplanationTestOptions
 from .options import ExplainOptions
 from .texts import ExplainTexts, words_of
