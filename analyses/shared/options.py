@@ -104,6 +104,9 @@ class CountOptions(OptionGroup):
     replicates: Replicates = 1000
 
 
+EnsembleMethod = Literal["published", "raw"]
+
+
 @dataclass(frozen=True)
 class EnsembleOptions(OptionGroup):
     """Options of ensembles of heads.
@@ -120,6 +123,11 @@ class EnsembleOptions(OptionGroup):
     """Average the maps of up to N heads for each relation, chosen on one half of the first 1,000 sentences and scored
     on the other; for coreference, for each type of mention, on halves of the documents. With 0, there are no
     ensembles."""
+
+    ensemble_method: EnsembleMethod = "published"
+    """How maps are averaged and heads are chosen. published (Limisiewicz et al. 2020): each row of a map is divided by
+    its sum over words, and the 25 best heads are tried in turn, of which one may take the place of another. raw: maps
+    are averaged as they are, and the head that helps most is added."""
 
 
 @dataclass(frozen=True)
