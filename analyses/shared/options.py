@@ -49,8 +49,11 @@ class MapOptions(OptionGroup):
     - alti, alti-l2: how much closer each contribution brings a token to the output of the attention block, by L1 or
       Euclidean distance.
     - value-zeroing: how much the output of a layer changes if the value of a token is set to zero.
-    - attention-x-gradient: each attention weight times the gradient of the size of the text's mean final vector.
+    - attention-x-gradient: each attention weight times the gradient of the size of the text's mean final vector,
+      without its sign. attention-x-gradient-signed has the sign, and attention-x-gradient-positive is 0 below 0.
     - rollout, rollout:KIND: the attention weights, or maps of another kind, multiplied over the layers.
+    - product:KIND: the same with rows that are not divided by their sums, and no identity (product:globenc is GlobEnc).
+    - relevance:KIND: R + A R by layers, A the mean of the positive parts (Chefer et al. 2021).
     """
 
     merge: PieceMerging = "norm"
