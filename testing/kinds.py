@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from ..corpora_loaders import Sentence
 from ..extractors import Encoder, ExtractionLog, Level, MapBatch, MapKind, Merge, ModelError, extract, get_kind
 from ..extractors.checks.precision import Precision
+from ..extractors.kinds.rollout import AGGREGATIONS
 from ..storage.errors import AttentionologyError
 from .failing import fail, only_own_errors
 from .models import small_encoder
@@ -67,8 +69,8 @@ def check_kind(kind: str | MapKind) -> None:
             fail(f"Something above the diagonal is not 0 {where}", "A piece cannot attend to those after it")
         _check_float64(encoder, kind, alone, where)
         _check_words(encoder, kind, alone, where)
-    if not kind.rollout:
-        _check_rollout(kind)
+    if not kind.aggregation:
+        _check_aggregations(kind)
 
 
 def _maps(
@@ -169,14 +171,12 @@ def _check_words(encoder: Encoder, kind: MapKind, pieces: list[Array], where: st
             _check_close(of_vectors, of_words, 2 * kind.noise, f"if vectors of one piece are merged {where}", advice)
 
 
-def _check_rollout(kind: MapKind) -> None:
-    """Check that maps can be multiplied over the layers, unless they have negative cells or empty rows."""
-    try:
-        rollout = get_kind(f"rollout:{kind.name}")
-    except AttentionologyError:
-        return  # it is not registered
-    try:
-        with only_own_errors("if the maps of all layers are multiplied (rollout)"):
-            _maps(small_encoder(), rollout)
-    except AttentionologyError:
-        return  # which users are told
+def _check_aggregations(kind: MapKind) -> None:
+    """Check that the maps of all layers can be put together, unless they have negative cells or empty rows."""
+    for rule in AGGREGATIONS:
+        try:
+            together = get_kind(f"{rule}:{kind.name}")
+        except AttentionologyError:
+            return  # it is not registered
+        with suppress(AttentionologyError), only_own_errors(f"if the maps of all layers are put together ({rule})"):
+            _maps(small_encoder(), together)  # users are told of an own error

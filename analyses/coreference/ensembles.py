@@ -21,15 +21,17 @@ from ..counting.outcomes import SPLITS
 from ..counting.resampling import halves, poisson_weights
 from ..dependency.decisions import word_positions
 from ..shared.ensembles import (
+    divided_rows,
     ensemble_schema,
     ensemble_table,
     finds_more,
     found_together,
+    right_alone,
     scored_ensembles,
     shown_ensembles,
     with_intervals,
 )
-from ..shared.options import CountOptions, EnsembleOptions
+from ..shared.options import CountOptions, EnsembleMethod, EnsembleOptions
 from .decisions import ALL, DIRECTIONS, choices_of
 from .rows import CoreferenceQuestion, CoreferenceResults, LookupContext, Mentions, address_of, mentions_of
 
@@ -70,6 +72,7 @@ class Ensembles(CoreferenceQuestion):
             mentions.candidates,
             singletons=mentions.singletons,
             most=most,
+            method=lookup_context.options[EnsembleOptions].ensemble_method,
             min_count=lookup_context.options[CountOptions].min_count,
             replicates=lookup_context.options[CountOptions].replicates,
             seed=mentions.facts.seed,
@@ -114,12 +117,12 @@ class Ensembles(CoreferenceQuestion):
 
 
 def ensemble_rows(
-    parts: Iterable[Iterable[MapBatch]], policy: str, *, singletons: bool, most: int, min_count: int, replicates: int,
-    seed: int,
+    parts: Iterable[Iterable[MapBatch]], policy: str, *, singletons: bool, most: int, method: EnsembleMethod,
+    min_count: int, replicates: int, seed: int,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Choose and score ensembles of up to ``most`` heads for each type of mention, as plain data."""
     # parts: the batches of the windows, of which no further part is read after enough mentions.
-    families, types, gold, values, shape = _read_mentions(parts, policy, singletons=singletons)
+    families, types, gold, alone, values, shape = _read_mentions(parts, policy, method, singletons=singletons)
     ids = list(dict.fromkeys(families))  # of families, whose documents are halved and drawn as one
     family_index = np.array([ids.index(family) for family in families], dtype=np.int64)
     in_first_half = halves(ids, SPLITS, seed).T  # family, split
@@ -137,17 +140,21 @@ def ensemble_rows(
             n_candidates = len(gold[mention])
             padded_values[row, :, :n_candidates] = values[mention]
             padded_gold[row, :n_candidates] = gold[mention]
-        counts, _ = scored_ensembles(padded_values, padded_gold, family_index[used], in_first_half, draws, most, shape)
+        alone_used = np.stack([alone[mention] for mention in used])
+        counts, _ = scored_ensembles(
+            padded_values, alone_used, padded_gold, family_index[used], in_first_half, draws, most, shape, method
+        )
         rows.append({"candidates": policy, "type": type_name, **counts})
     return rows
 
 
 def _read_mentions(
-    parts: Iterable[Iterable[MapBatch]], policy: str, *, singletons: bool
-) -> tuple[list[str], list[str], list[Array], list[Array], tuple[int, int, int]]:
+    parts: Iterable[Iterable[MapBatch]], policy: str, method: EnsembleMethod, *, singletons: bool
+) -> tuple[list[str], list[str], list[Array], list[Array], list[Array], tuple[int, int, int]]:
     """Return the families and types of mentions, which candidates are right, and their values, (heads, candidates)."""
-    # Last comes the shape: the numbers of layers, heads and directions.
-    families, types, gold, values = list[str](), list[str](), list[Array](), list[Array]()
+    # Before the values comes which heads are right alone, and last the shape: the numbers of layers, heads and
+    # directions.
+    families, types, gold, alone, values = list[str](), list[str](), list[Array](), list[Array](), list[Array]()
     shape = (0, 0, len(DIRECTIONS))
     for part in parts:
         for batch in part:
@@ -164,7 +171,12 @@ def _read_mentions(
                 families.append(window.source.family or window.source.id)
                 types.append(choice.mention.type)
                 gold.append(np.isin(words, sorted(choice.gold)))
-                values.append(by_direction.reshape(-1, len(words)).astype(np.float32))
+                of_mention = by_direction.reshape(1, -1, len(words)).astype(np.float32)
+                alone.append(right_alone(of_mention, gold[-1][None])[0])
+                if method != "raw":
+                    totals = np.abs(maps[..., position[index, : len(window)]]).sum(-1).reshape(-1, maps.shape[-1])
+                    of_mention = divided_rows(of_mention, totals[:, [mention]], totals[:, places])
+                values.append(of_mention[0])
         if len(types) >= MENTIONS:
             break
-    return families, types, gold, values, shape
+    return families, types, gold, alone, values, shape

@@ -26,11 +26,12 @@ from ..shared.ensembles import (
     finds_more,
     found_together,
     heads_of,
+    right_alone,
     scored_ensembles,
     shown_ensembles,
     with_intervals,
 )
-from ..shared.options import CountOptions, EnsembleOptions
+from ..shared.options import CountOptions, EnsembleMethod, EnsembleOptions
 from .rows import SHOWN, DependencyQuestion, DependencyResults, LookupContext, PlanContext, Read, Words, address_of
 
 Array = npt.NDArray[Any]
@@ -70,6 +71,7 @@ class Ensembles(DependencyQuestion):
             lookup_context.words.single_relations,
             lookup_context.shape,
             most=most,
+            method=lookup_context.options[EnsembleOptions].ensemble_method,
             min_count=lookup_context.options[CountOptions].min_count,
             replicates=lookup_context.replicates,
             seed=lookup_context.words.facts.seed,
@@ -97,8 +99,8 @@ class Ensembles(DependencyQuestion):
 
 
 def ensemble_rows(
-    read: Read, groups: Mapping[str, frozenset[str]], shape: tuple[int, int, int], *, most: int, min_count: int,
-    replicates: int, seed: int,
+    read: Read, groups: Mapping[str, frozenset[str]], shape: tuple[int, int, int], *, most: int,
+    method: EnsembleMethod, min_count: int, replicates: int, seed: int,
 ) -> tuple[list[dict[str, Any]], dict[str, list[tuple[int, ...]]]]:  # fmt: skip
     """Choose and score ensembles of up to ``most`` heads for each group with enough words."""
     # The shape has the numbers of layers, heads and readings.
@@ -118,12 +120,18 @@ def ensemble_rows(
         # The candidates are the words of a sentence. No head picks a padded one, whose value is −∞.
         longest = max(values.shape[-1] for values, words in zip(read.candidates, used, strict=True) if words)
         padded = np.full((len(sentence), read.candidates[0].shape[1], longest), -np.inf, dtype=np.float32)
+        alone = np.empty(padded.shape[:2], dtype=bool)
         for index in np.unique(sentence):
-            values = read.candidates[index][used[index]]
-            padded[sentence == index, :, : values.shape[-1]] = values
+            values = read.candidates[index]
+            is_head = read.gold[index][used[index], None] == np.arange(values.shape[-1])
+            alone[sentence == index] = right_alone(values[used[index]], is_head)
+            values = values if method == "raw" else read.divided(index)
+            padded[sentence == index, :, : values.shape[-1]] = values[used[index]]
         gold = np.concatenate([heads[words] for heads, words in zip(read.gold, used, strict=True)])
         is_gold = gold[:, None] == np.arange(longest)  # word, candidate
-        row, heads_of_group[name] = scored_ensembles(padded, is_gold, sentence, in_first_half, draws, most, shape)
+        row, heads_of_group[name] = scored_ensembles(
+            padded, alone, is_gold, sentence, in_first_half, draws, most, shape, method
+        )
         rows.append({"relation": name, **row})
     return rows, heads_of_group
 
@@ -154,4 +162,5 @@ def _ensembles(table: pd.DataFrame, kind: str, directions: Sequence[str]) -> Ite
     for row in rows_of(table):
         heads = heads_of(row["heads"])
         if len(heads) > 1:
-            yield Ensemble(row["relation"], kind, tuple(ReadHead(head, directions[reading]) for head, reading in heads))
+            read = tuple(ReadHead(head, directions[reading]) for head, reading in heads)
+            yield Ensemble(row["relation"], kind, read, divided=row["method"] != "raw")

@@ -25,6 +25,7 @@ from ..counting.held_out import side_of_baseline
 from ..counting.resampling import FEWEST_UNITS, check_limit
 from ..questions import Question
 from ..shared.control import requests_with_control
+from ..shared.ensembles import divided_rows
 from ..shared.explored import address
 from ..shared.head_counts import HeadCounts
 from ..shared.merged_facts import key_of_texts
@@ -256,13 +257,19 @@ class Read:
     gold: list[Array]
     relations: list[list[str]]
     candidates: list[npt.NDArray[np.float32]]
+    totals: list[npt.NDArray[np.float64]]  # the sums of the absolute values of rows over words, (layers × heads, words)
     numbers: list[Array]  # the indices of these words in the sentence
     is_tree: list[bool]  # whether all words but one have a syntactic head, and that one is the root
+
+    def divided(self, sentence: int) -> npt.NDArray[np.float32]:
+        """Return the values of a sentence's candidates if each row of a map is divided by its sum over words."""
+        totals = self.totals[sentence]
+        return divided_rows(self.candidates[sentence], totals[:, self.numbers[sentence]], totals)
 
 
 def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], readings: int) -> Read:
     """Keep the values of all heads for the words of sentences, with the name that each relation is counted under."""
-    read = Read([], [], [], [], [], [])
+    read = Read([], [], [], [], [], [], [])
     for batch in batches:
         all_relations = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
         words = ScoredWords.of(batch.sentences, all_relations)
@@ -284,6 +291,7 @@ def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], read
             relations = counted_relations(sentence)
             read.relations.append([name_of(relations[word]) for word in number])
             read.candidates.append(values)
+            read.totals.append(np.abs(maps).sum(-1).reshape(-1, len(places)))
             read.numbers.append(number)
             read.is_tree.append(None not in sentence.heads and sentence.heads.count(0) == 1)
     return read

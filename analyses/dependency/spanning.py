@@ -31,6 +31,7 @@ from ..counting.resampling import FEWEST_UNITS, effective_number, halves, poisso
 from ..shared.best_heads import accuracy_column, heldout_columns
 from ..shared.ensembles import named_reading
 from ..shared.explored import address, points, share
+from ..shared.options import EnsembleOptions
 from .decisions import READINGS
 from .rows import DependencyQuestion, DependencyResults, LookupContext, PlanContext, Read, Words
 
@@ -165,7 +166,15 @@ class Trees(DependencyQuestion):
         relations = lookup_context.words.relations
         of_words = [heads for name, heads in lookup_context.chosen.items() if not all(map(is_punct, relations[name]))]
         seed = lookup_context.words.facts.seed
-        return tree_counts(lookup_context.read, lookup_context.shape, united(of_words), lookup_context.replicates, seed)
+        divided = lookup_context.options[EnsembleOptions].ensemble_method != "raw"
+        return tree_counts(
+            lookup_context.read,
+            lookup_context.shape,
+            united(of_words),
+            lookup_context.replicates,
+            seed,
+            divided=divided,
+        )
 
     def find(self, counts: Words, lookups: Any, earlier: Mapping[str, Any]) -> SpanningTrees | None:
         """Return the tables of what was looked up."""
@@ -284,18 +293,26 @@ def right_words(heads: Array, number: Array, gold: Array) -> npt.NDArray[np.bool
 
 
 def tree_counts(
-    read: Read, shape: tuple[int, int, int], ensembles: Sequence[tuple[int, ...]], replicates: int, seed: int
+    read: Read,
+    shape: tuple[int, int, int],
+    ensembles: Sequence[tuple[int, ...]],
+    replicates: int,
+    seed: int,
+    *,
+    divided: bool,
 ) -> dict[str, Any]:
     """Return how many words the trees of heads, chains and ensembles have right, as plain data for JSON."""
     # ensembles: the heads of that which was chosen on all sentences, then of those of both halves of each split;
-    # nothing if there are none.
+    # nothing if there are none. divided: whether rows of maps are divided by their sums before they are averaged.
     sentences = [index for index, is_tree in enumerate(read.is_tree) if is_tree]
     ids = [read.ids[index] for index in sentences]
     in_first_half = halves(ids, SPLITS, seed)  # split, sentence
     # The sentences that each ensemble is scored on: all of them, or the half that did not choose it.
     other_halves = np.stack([~in_first_half, in_first_half], 1).reshape(2 * SPLITS, len(sentences))
     scored = np.concatenate([np.ones((1, len(sentences)), dtype=bool), other_halves])
-    by_head, by_chain, by_ensemble, total = _right_by_sentence(read, sentences, math.prod(shape), ensembles)
+    by_head, by_chain, by_ensemble, total = _right_by_sentence(
+        read, sentences, math.prod(shape), ensembles, divided=divided
+    )
     draws = poisson_weights(ids, replicates, seed)
     subsets = _counts(np.concatenate([scored[:1], in_first_half]), by_head, by_chain, total, shape)
     drawn = _counts(draws, by_head, by_chain, total, shape)
@@ -324,7 +341,7 @@ def tree_counts(
 
 
 def _right_by_sentence(
-    read: Read, trees: Sequence[int], n_heads: int, ensembles: Sequence[tuple[int, ...]]
+    read: Read, trees: Sequence[int], n_heads: int, ensembles: Sequence[tuple[int, ...]], *, divided: bool
 ) -> tuple[Array, Array, Array, Array]:
     """Return how many words of each sentence the trees of heads, chains and ensembles have right, and all words."""
     # trees: the indices in ``read`` of the sentences. ensembles: the heads of each.
@@ -344,9 +361,10 @@ def _right_by_sentence(
             # The root has a neighbor, too. So without directions, either chain links all neighbors.
             neighbors = np.arange(len(words) + 1) + step
             by_chain[sentence, :, chain] = right_words(neighbors, words, gold)[:, no_punct].sum(1)
+        averaged = read.divided(index) if divided and any(ensembles) else values
         for ensemble, heads in enumerate(ensembles):
             if heads:
-                tree = tree_of(values[:, list(heads)].mean(1, dtype=np.float64), words)
+                tree = tree_of(averaged[:, list(heads)].mean(1, dtype=np.float64), words)
                 by_ensemble[sentence, :, ensemble] = right_words(tree, words, gold)[:, no_punct].sum(1)
     return by_head, by_chain, by_ensemble, total
 

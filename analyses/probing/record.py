@@ -57,7 +57,7 @@ def describe(
     known: dict[str, Any] = {**registered_probes(), **registered_state_probes()}
     families = dict.fromkeys(name.partition(":")[0] for name in chosen["probe"])  # without the keys of labels
     origins = [("probe", name, known[name].__module__) for name in families]
-    from_packages = extensions([*origins, ("map kind", options.maps.map.removeprefix("rollout:"), "")])
+    from_packages = extensions([*origins, ("map kind", options.maps.map.rpartition(":")[2], "")])
     return {
         **describe_command(command, {**options.flat(), **chosen}, options.seed, workspace.stages),
         **({"extensions": from_packages} if from_packages else {}),

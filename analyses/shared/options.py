@@ -49,8 +49,11 @@ class MapOptions(OptionGroup):
     - alti, alti-l2: how much closer each contribution brings a token to the output of the attention block, by L1 or
       Euclidean distance.
     - value-zeroing: how much the output of a layer changes if the value of a token is set to zero.
-    - attention-x-gradient: each attention weight times the gradient of the size of the text's mean final vector.
+    - attention-x-gradient: each attention weight times the gradient of the size of the text's mean final vector,
+      without its sign. attention-x-gradient-signed has the sign, and attention-x-gradient-positive is 0 below 0.
     - rollout, rollout:KIND: the attention weights, or maps of another kind, multiplied over the layers.
+    - product:KIND: the same with rows that are not divided by their sums, and no identity (product:globenc is GlobEnc).
+    - relevance:KIND: R + A R by layers, A the mean of the positive parts (Chefer et al. 2021).
     """
 
     merge: PieceMerging = "norm"
@@ -104,6 +107,9 @@ class CountOptions(OptionGroup):
     replicates: Replicates = 1000
 
 
+EnsembleMethod = Literal["published", "raw"]
+
+
 @dataclass(frozen=True)
 class EnsembleOptions(OptionGroup):
     """Options of ensembles of heads.
@@ -120,6 +126,11 @@ class EnsembleOptions(OptionGroup):
     """Average the maps of up to N heads for each relation, chosen on one half of the first 1,000 sentences and scored
     on the other; for coreference, for each type of mention, on halves of the documents. With 0, there are no
     ensembles."""
+
+    ensemble_method: EnsembleMethod = "published"
+    """How maps are averaged and heads are chosen. published (Limisiewicz et al. 2020): each row of a map is divided by
+    its sum over words, and the 25 best heads are tried in turn, of which one may take the place of another. raw: maps
+    are averaged as they are, and the head that helps most is added."""
 
 
 @dataclass(frozen=True)

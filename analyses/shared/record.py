@@ -188,6 +188,6 @@ def map_facts(maker: MapMaker, n_heads: int) -> MapFacts:
         )
     if maker.normalize == "row":
         treatment.append("rows divided by their sums")
-    if kind.name.removeprefix("rollout:").startswith("atbff"):
+    if kind.base.startswith("atbff"):
         treatment.append(f"feed-forward bias: {maker.ff_bias}")
     return MapFacts(f"map “{kind}”: {kind.description}", tuple(treatment), n_heads)

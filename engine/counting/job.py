@@ -51,7 +51,7 @@ class Prepared:
     def extensions(self) -> list[dict[str, str]]:
         """Return what other packages add to the run, with their versions."""
         used = [("analysis", analysis.name, type(analysis).__module__) for analysis in self.chosen]
-        used += [("map kind", maker.kind.name.removeprefix("rollout:"), "") for maker in self.maps]
+        used += [("map kind", maker.kind.base, "") for maker in self.maps]
         if (name := self.resolved.get("format")) is not None:
             used.append(("corpus format", name, ""))
         return extensions(used)

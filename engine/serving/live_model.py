@@ -71,7 +71,7 @@ class LiveModel:
                 [batch] = self.batches(_TRIAL.sentence, self.pieces(_TRIAL), [kind], ())
             except (AttentionologyError, ValueError):
                 continue  # for example because the architecture has no row of names
-            self._per_head[kind] = batch.maps.shape[2] == encoder.n_heads and not get_kind(kind).rollout
+            self._per_head[kind] = batch.maps.shape[2] == encoder.n_heads and not get_kind(kind).aggregation
         if not self._per_head:
             raise ModelError(f"{encoder.label}: no kind of map can be drawn")
         self.kinds = tuple(self._per_head)

@@ -12,6 +12,7 @@ from torch import Tensor
 from ...storage.nearest import UnknownNameError, unknown
 from ...storage.plugins import Plugins, RegistryError, loaded, source_of
 from ..layers import Layer, TextLoss
+from .rollout import AGGREGATIONS
 
 LayerMap = Callable[[Layer], Float[Tensor, "batch heads n n"]]
 Registered = TypeVar("Registered", bound=LayerMap)
@@ -44,7 +45,8 @@ class MapKind:
         noise: the relative difference below which two float32 values must not be compared, see `MapBatch.exact`.
         gradient_of: the loss of each text whose gradient the kind reads as `Layer.gradient`, a function of the final
             hidden states and the mask of a batch. None if it reads no gradient; then no backward pass is made.
-        rollout: whether the maps of the layers are multiplied, see `attentionology.extractors.kinds.rollout`.
+        aggregation: the name of the rule by which the maps of the layers are put together, such as ``rollout``, see
+            `attentionology.extractors.kinds.rollout`. It is empty if each layer has a map of its own.
 
     Example:
         >>> from attentionology.extractors import MapKind, get_kind
@@ -64,7 +66,12 @@ class MapKind:
     residual: bool = False
     noise: float = FLOAT32_NOISE
     gradient_of: TextLoss | None = None
-    rollout: bool = False
+    aggregation: str = ""
+
+    @property
+    def base(self) -> str:
+        """The name of the kind whose maps are put together, or its own name."""
+        return self.name.rpartition(":")[2]
 
     def __str__(self) -> str:
         return self.name
@@ -122,7 +129,7 @@ def register_kind(name: str, description: str, **properties: Any) -> Callable[[R
         >>> batch
         MapBatch('squared', word level, 1 sentence, shape (1, 6, 12, 5, 5))
     """
-    if name in (*_KINDS, ROLLOUT):
+    if name in (*_KINDS, *AGGREGATIONS):
         raise ValueError(f"map kind {name!r} is already registered")
     if ":" in name:
         raise ValueError(f"the name of a map kind must not contain a colon: {name!r}")
@@ -137,7 +144,8 @@ def register_kind(name: str, description: str, **properties: Any) -> Callable[[R
 def get_kind(name: str | MapKind) -> MapKind:
     """Return the map kind of a name. A kind is returned as it is.
 
-    ``rollout`` is the rollout of the attention weights, and ``rollout:KIND`` that of another kind.
+    ``rollout`` is the rollout of the attention weights, and ``rollout:KIND`` that of another kind. ``product:KIND`` and
+    ``relevance:KIND`` put the maps of layers together by other rules.
 
     Raises:
         ValueError: there is no such kind; the message lists the choices.
@@ -150,21 +158,25 @@ def get_kind(name: str | MapKind) -> MapKind:
     if isinstance(name, MapKind):
         return name
     prefix, _, base = name.partition(":")
-    base_kind = _find("weight" if name == ROLLOUT else base) if prefix == ROLLOUT else None
-    if base_kind is not None:
+    rule = AGGREGATIONS.get(prefix)
+    base_kind = _find("weight" if name == ROLLOUT else base) if rule else None
+    if rule is not None and base_kind is not None:
+        of_base = f": {base_kind.description}" if base_kind.gradient_of else ""  # which names the loss
         return replace(
             base_kind,
             name=name,
-            description=f"attention rollout of {base_kind.name} (Abnar & Zuidema 2020)",
-            rows_sum_to_one=True,
+            description=f"{rule.description} of {base_kind.name} ({rule.source}){of_base}",
+            rows_sum_to_one=rule.rows_sum_to_one,
             vectors=False,
-            rollout=True,
+            aggregation=prefix,
         )
     kind = _find(name)
     if kind is None:
         kinds = list_kinds()
-        rollouts = [f"{ROLLOUT}:{kind}" for kind in kinds if kind != ROLLOUT]
-        raise UnknownNameError(unknown(_PLUGINS.what, name, [*kinds, f"{ROLLOUT}:KIND"], rollouts))
+        together = [f"{rule}:{kind}" for rule in AGGREGATIONS for kind in kinds if kind != ROLLOUT]
+        raise UnknownNameError(
+            unknown(_PLUGINS.what, name, [*kinds, *(f"{rule}:KIND" for rule in AGGREGATIONS)], together)
+        )
     return kind
 
 

@@ -55,7 +55,8 @@ class Architecture:
         output: the projection of all heads back to the hidden size (W_O).
         norm_1: the layer norm after attention (post-LN), or the one before it (pre-LN). Several names, separated by
             ``|``, are alternatives, of which the first that exists is taken. It is empty where there is none.
-        ff_in, activation, ff_out: the feed-forward block.
+        ff_in, activation, ff_out: the feed-forward block. They are empty for a mixture of experts, whose weights are
+            not read; then only kinds of maps that do not pass the block are there.
         norm_2: the layer norm after the feed-forward block (post-LN), or the one before it (pre-LN).
         pre_norm: whether layer norms come before the blocks (GPT-2) instead of after them (BERT), or the name of the
             entry of the configuration that says so.
@@ -118,6 +119,7 @@ _LLAMA = Architecture(
     pre_norm=True,
     gated=True,
 )
+_EXPERTS = replace(_LLAMA, ff_in="", activation="", ff_out="")
 _GEMMA = replace(
     _LLAMA,
     norm_2="pre_feedforward_layernorm",
@@ -225,6 +227,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "olmo2": replace(_GEMMA, norm_1="", norm_2=""),
     "opt": replace(_BART, layers="decoder.layers", pre_norm="do_layer_norm_before", cross=None),
     "gpt_neox": _GPT_NEOX,
+    "gpt_oss": _EXPERTS,
     "bloom": replace(
         _GPT_NEOX,
         layers="h",

@@ -11,40 +11,12 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional
 
 from ..errors import ModelError
 from .activations import Elementwise, activated
 from .architectures import ARCHITECTURES, Architecture
 from .attention_weights import AttentionWeights, find_module, find_modules, gram_of, read_linear, value_part
-
-
-@dataclass(frozen=True)
-class LayerNorm:
-    """A layer norm, taken apart: ``LN(Σ y) = Σ linear(y) / deviation(Σ y) + beta``.
-
-    See `attentionology.extractors.layers.contributions` for what this is good for.
-    """
-
-    gamma: Float[Tensor, " dim"]
-    beta: Float[Tensor, " dim"]
-    eps: float
-    centered: bool = True  # False for RMSNorm, which does not subtract the mean
-
-    def __call__(self, y: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows dim"]:
-        """Apply the layer norm as a whole."""
-        if self.centered:
-            return functional.layer_norm(y, self.gamma.shape, self.gamma, self.beta, self.eps)
-        return y / self.deviation(y) * self.gamma + self.beta
-
-    def deviation(self, y: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows 1"]:
-        """Compute what it divides by, ``sqrt(var + eps)``, or the root of the mean square."""
-        squares = y.var(-1, correction=0, keepdim=True) if self.centered else y.square().mean(-1, keepdim=True)
-        return (squares + self.eps).sqrt()
-
-    def linear(self, y: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows dim"]:
-        """Apply its linear part: subtract the mean and multiply by gamma, without the division and without beta."""
-        return (y - y.mean(-1, keepdim=True) if self.centered else y) * self.gamma
+from .layer_norm import LayerNorm, read_norm_module
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +31,9 @@ class LayerWeights(AttentionWeights):
 
     norm_in: LayerNorm | None  # of the single tokens before attention; None in post-LN models and for an identity
     norm: LayerNorm | None  # of the sum p, or of x if the blocks are parallel; None where there is none
-    ff_in: tuple[tuple[Float[Tensor, "dim units"], Float[Tensor, " units"]], ...]  # two pairs if the block is gated
+    ff_in: tuple[
+        tuple[Float[Tensor, "dim units"], Float[Tensor, " units"]], ...
+    ]  # two pairs if it is gated, none for experts
     activation: Elementwise
     w_2: Float[Tensor, "units dim"]
     b_2: Float[Tensor, " dim"]
@@ -91,7 +65,17 @@ class LayerWeights(AttentionWeights):
 
     def preactivations(self, a: Float[Tensor, "*rows dim"]) -> tuple[Float[Tensor, "*rows units"], ...]:
         """Compute ``u``, or ``(u, w)`` of a gated block."""
+        self.check_feed_forward()
         return tuple(a @ w + b for w, b in self.ff_in)
+
+    def check_feed_forward(self) -> None:
+        """Raise `ModelError` if the weights of the feed-forward block are not read."""
+        if not self.ff_in:
+            raise ModelError(
+                "the feed-forward block of this model is a mixture of experts, of which a router chooses a few for "
+                "each piece, so what passes it has no linear form here; kinds of maps of the attention block, such as "
+                "norm, attnres and attnresln, are available"
+            )
 
     def feed_forward(self, u: tuple[Float[Tensor, "*rows units"], ...]) -> Float[Tensor, "*rows dim"]:
         """Compute what the block adds from its pre-activations, without the residual."""
@@ -144,6 +128,7 @@ class LayerWeights(AttentionWeights):
 
     def to_units(self) -> list[Float[Tensor, "inner units"]]:
         """Multiply out the way from value vectors to pre-activations: W_O, the linear part of the layer norm, W_1."""
+        self.check_feed_forward()
         # This is the largest constant of a layer, so it is not kept.
         w_o_normed = self.w_o_normed
         return [w_o_normed @ w for w, _ in self.ff_in]
@@ -233,7 +218,7 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
         *preferred, last = paths.split("|")
         existing = (path for path in preferred if next(find_modules(module, path), None) is not None)
         path = next(existing, last)  # if none exists, the error names the last
-        return _read_norm(get(path), where) if path else None
+        return read_norm_module(get(path), where) if path else None
 
     w_o, b_o = read_linear(get(row.output), where)
     head_size = w_o.shape[0] // n_heads
@@ -244,7 +229,7 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
     if row.gated and len(ff_in) == 1:
         ((w_1, b_1),) = ff_in
         ff_in = list(zip(w_1.chunk(2, -1), b_1.chunk(2, -1), strict=True))
-    w_2, b_2 = read_linear(get(row.ff_out), where)
+    w_2, b_2 = read_linear(get(row.ff_out), where) if ff_in else (w_o.new_zeros(0, len(b_o)), torch.zeros_like(b_o))
     norm_1, norm_2 = read_norm(row.norm_1), read_norm(row.norm_2)
     # The first norm of a pre-LN layer may be an identity (ModernBERT), and its row may name none (OLMo 2).
     lacks_first = norm_1 is None and not row.pre_norm
@@ -260,7 +245,7 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
         norm_in=norm_1 if row.pre_norm else None,
         norm=norm_2 if row.pre_norm else norm_1,
         ff_in=tuple(ff_in),
-        activation=get(row.activation),
+        activation=get(row.activation) if ff_in else nn.Identity(),
         w_2=w_2,
         b_2=b_2,
         norm_out=None if row.pre_norm else norm_2,
@@ -274,23 +259,3 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
 def _setting(model: Any, value: bool | str) -> bool:
     """Return a value of a row, or that of the entry of the model's configuration that the row names instead."""
     return bool(getattr(model.config, value)) if isinstance(value, str) else value
-
-
-def _read_norm(module: Any, where: str) -> LayerNorm | None:
-    """Read a layer norm or an RMS norm; None for an identity."""
-    if isinstance(module, nn.Identity):
-        return None
-    eps = getattr(module, "eps", getattr(module, "variance_epsilon", None))
-    gamma, beta = getattr(module, "weight", None), getattr(module, "bias", None)
-    if gamma is None or eps is None:
-        raise ModelError(f"{where}: {type(module).__name__} is not a layer norm")
-    gamma = gamma.detach()
-    beta = torch.zeros_like(gamma) if beta is None else beta.detach()
-    plain = LayerNorm(gamma, beta, float(eps))
-    # RMSNorm does not subtract the mean, and that of Gemma multiplies by 1 + weight. Names do not tell; values do.
-    probe = torch.linspace(-1, 2, len(gamma), dtype=gamma.dtype, device=gamma.device)
-    expected = module(probe)
-    for norm in (plain, replace(plain, centered=False), replace(plain, gamma=1 + gamma, centered=False)):
-        if torch.allclose(norm(probe), expected, rtol=1e-3, atol=1e-4):
-            return norm
-    raise ModelError(f"{where}: {type(module).__name__} is neither a layer norm nor an RMS norm")

@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from ...storage.nearest import check_choice
 from ...storage.plugins import running
 from ..kinds import MapKind
-from ..kinds.rollout import next_product, row_normalized
+from ..kinds.rollout import AGGREGATIONS, Below, row_normalized
 from ..layers import FFBias, Layer, TextLoss
 from ..layers.verification import check_attention, check_row_sums, off_one
 from ..model.encoder import Encoder
@@ -158,16 +158,16 @@ class _Stack:
         self.merger = words if maker.level == "word" and not maker.merges_vectors else None
         self.maps = torch.empty(0)  # layers × batch × heads × n × n, so that each layer is written in one piece
         self._forward = forward
-        self._product: Tensor | None = None  # of rollout: the product of the maps up to the last layer
+        self._product: Tensor | None = None  # what an aggregation has made of the maps up to the last layer
 
     def add(self, index: int, layer: Layer) -> None:
         """Add the map of a layer, given by its 0-based index."""
         kind = self.maker.kind
         with running("map kind", kind.name, "the function"):
             layer_map = kind.layer_map(layer)
-        if kind.rollout:
-            mask = self._forward.mask
-            self._product = next_product(layer_map, self._product, mask, residual=kind.residual, number=index + 1)
+        if kind.aggregation:
+            below = Below(self._product, self._forward.mask, kind.residual, index + 1)
+            self._product = AGGREGATIONS[kind.aggregation].layer(layer_map, below)
             layer_map = self._product
         if index == 0:
             n = self.merger.k if self.merger else layer_map.shape[-1]

@@ -16,6 +16,7 @@ from torch import Tensor
 from ...corpora_loaders import Sentence
 from ..errors import ModelError, cause
 from ..layers import ARCHITECTURES, TextLoss, read_weights
+from ..layers.attention_weights import find_module
 from ..layers.verification import Recorder, verify_model
 from ..layers.weights import layer_modules
 from ..tokens.pieces import Pieces, Unalignable, align
@@ -204,11 +205,15 @@ class Encoder(AttentionPasses):
         # outside the sliding window, and NaN spreads.
         ids, mask = self._pieces_of("a b c d e f g h i j k l", *(["m"] if self.batching == "padded" else []))
         weights = read_weights(self.model, self.n_layers, self.n_heads, again=self.held is not self.model)
-        with Recorder(layer_modules(self.model)) as recorded:
+        modules = layer_modules(self.model)
+        # Only where a row names no feed-forward block, the sum that its norm reads is compared.
+        norm = "" if (row := ARCHITECTURES[self.family]).ff_in else row.norm_2
+        norms = [find_module(module, norm, self.family) for module in modules] if norm else []
+        with Recorder(modules) as recorded, Recorder(norms) as sums:
             attentions, hidden = self._run(ids, mask, hidden_states=True)
         unchecked = ModelLayers(weights, [False] * self.n_layers, self.family)
         layers = Forward(list(attentions), mask, hidden, unchecked).layers()
-        comparable = verify_model(layers, recorded, hidden or (), self.n_layers, self.family)
+        comparable = verify_model(layers, recorded, sums, hidden or (), self.n_layers, self.family)
         return ModelLayers(weights, comparable, self.family)
 
     def pad(self, batch: Sequence[Pieces]) -> tuple[Int[Tensor, "batch n"], Bool[Tensor, "batch n"]]:

@@ -116,6 +116,7 @@ class Ensemble:
     relation: str
     kind: str  # the kind of map
     heads: tuple[ReadHead, ...]
+    divided: bool = False  # whether each row of a map is divided by its sum over words before
 
 
 @dataclass(frozen=True)

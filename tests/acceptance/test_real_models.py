@@ -90,7 +90,11 @@ def test_albert_with_shared_layers(data_file, tmp_path):
 def test_ensembles_on_ewt_find_more_than_one_head(demo_encoder, data_file):
     """On 700 sentences, held out: case 80.2 % and aux (with its subtype aux:pass) 79.1 %, by a search written apart."""
     treebank = load_treebank(data_file("ud/en_ewt-dev.conllu"), limit=700)
-    options = [DependencyOptions(coarse=True), EnsembleOptions(ensembles=4), CountOptions(replicates=0)]
+    options = [
+        DependencyOptions(coarse=True),
+        EnsembleOptions(ensembles=4, ensemble_method="raw"),
+        CountOptions(replicates=0),
+    ]
     run = attentionology.analyze(demo_encoder, treebank, analyses="dependency", options=options)
     found = run.tables["dependency_ensembles"].set_index("relation")["heldout_accuracy"]
     assert found["case"] == pytest.approx(0.802, abs=0.002)

@@ -71,6 +71,20 @@ def naive(encoder: Encoder, sentence: Sentence, level: str = "token") -> np.ndar
     return np.stack([merge_maps(layer, pieces.positions) if level == "word" else layer for layer in maps])
 
 
+@pytest.mark.parametrize("name", ["signed", "positive"])
+def test_the_sign_of_attention_times_gradient(name):
+    """Values of one sign, or both, against differences of the loss in which one weight is larger."""
+    encoder = tiny.randomized("bert")
+    (batch,) = extract(encoder, SENTENCES[1:], kind=f"{KIND}-{name}", level="token")
+    pieces = tiny.pieces(encoder, SENTENCES[1])
+    loss, attentions = loss_of(double_of(encoder), pieces)
+    gradients = torch.autograd.grad(loss, attentions)
+    both = np.stack([(alpha * g)[0].detach().numpy() for alpha, g in zip(attentions, gradients, strict=True)])
+    assert both.min() < 0 < both.max()
+    expected = both if name == "signed" else np.where(both > 0, both, 0)
+    np.testing.assert_allclose(batch.maps[0].numpy(), expected, atol=1e-4 * np.abs(both).max())
+
+
 def compare(encoder: Encoder, level: str, sentences: list[Sentence]) -> None:
     (batch,) = extract(encoder, sentences, kind=KIND, level=level)  # type: ignore[arg-type]
     exact = batch.exact(range(len(batch)))

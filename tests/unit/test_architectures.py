@@ -83,8 +83,12 @@ def check_sum(layer: Any, output: torch.Tensor, ff_bias: FFBias) -> None:
 
 
 def test_all_rows_are_tested():
-    """Those of encoders here, those of decoders in tests/reference, and cross-attention in test_cross_maps.py."""
-    assert {family for family, row in ARCHITECTURES.items() if row.layers} == {*tiny.FAMILIES, *tiny.DECODERS}
+    """Those of encoders here, of decoders and experts in tests/reference, of cross-attention in test_cross_maps.py."""
+    assert {family for family, row in ARCHITECTURES.items() if row.layers} == {
+        *tiny.FAMILIES,
+        *tiny.DECODERS,
+        "gpt_oss",
+    }
 
 
 def test_kinds_made_of_attention_work_without_a_row_and_others_with_one_that_is_added(monkeypatch):

@@ -347,9 +347,10 @@ def test_cards_and_summaries_of_heads_name_the_relations_with_the_largest_gains(
 def test_the_explorer_averages_ensembles_of_several_heads(words):
     metric, tables = words
     table = pd.DataFrame({"relation": ["det", "obj"], "heads": ["2-3", "2-3 + 1-1←"], "gain_low": 0.0})
+    table["method"] = "raw"
     results = made_results(tables.cells, tables.best, ensembles=table, min_count=1)
     (found,) = explored_dependency(results, metric, "weight").ensembles
-    assert (found.relation, found.kind) == ("obj", "weight")
+    assert (found.relation, found.kind, found.divided) == ("obj", "weight", False)
     assert [(each.head, each.direction) for each in found.heads] == [("2-3", "dep->head"), ("1-1", "head->dep")]
 
 

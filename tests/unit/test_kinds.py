@@ -14,7 +14,7 @@ from attentionology.analyses.shared.record import map_facts
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Layer, MapMaker, ModelError, extract, get_kind, list_kinds, register_kind
 from attentionology.extractors.kinds import registry
-from attentionology.extractors.kinds.rollout import distributions
+from attentionology.extractors.kinds.rollout import AGGREGATIONS, Below, distributions
 from attentionology.extractors.layers import contributions
 from attentionology.extractors.layers.activations import gate_of, slope
 from tests import tiny
@@ -32,7 +32,8 @@ def own_kinds():
 def test_all_kinds_are_there():
     assert set(list_kinds()) == {
         "weight", "norm", "attn", "attnres", "attnresln", "atbff", "atbffres", "atbffresln", "globenc", "alti",
-        "alti-l2", "value-zeroing", "rollout", "attention-x-gradient",
+        "alti-l2", "value-zeroing", "rollout", "attention-x-gradient", "attention-x-gradient-signed",
+        "attention-x-gradient-positive",
     }  # fmt: skip
 
 
@@ -45,13 +46,16 @@ def test_all_kinds_are_on_the_pages_about_kinds(page):
 def test_names():
     assert get_kind("rollout").description.startswith("attention rollout of weight")
     assert get_kind("rollout:attnresln").residual
-    for name in ("rollout:nope", "rollout:rollout", "nope"):
+    assert "½‖mean of the final hidden states‖²" in get_kind("relevance:attention-x-gradient-signed").description
+    for name in ("rollout:nope", "rollout:rollout", "product", "product:rollout", "nope"):
         with pytest.raises(ValueError, match=r"choose from: alti, .*weight, rollout:KIND"):
             get_kind(name)
     with pytest.raises(ValueError, match="colon"):
         register_kind("a:b", "")
     with pytest.raises(ValueError, match="already"):
         register_kind("rollout", "")
+    with pytest.raises(ValueError, match="already"):
+        register_kind("relevance", "")
 
 
 def test_vectors_can_only_be_merged_where_there_are_any():
@@ -90,6 +94,39 @@ def test_rollout(kind):
                 step = (step + np.eye(len(step))) / 2
             product = step @ product
             np.testing.assert_allclose(got[0], product, atol=1e-5)
+
+
+def aggregated(rule, *maps):
+    """What a rule makes of the maps of layers, each (heads, n, n), of a sentence without padding."""
+    product = None
+    for number, layer_map in enumerate(maps, start=1):
+        heads = torch.tensor(layer_map, dtype=torch.float64)[None]
+        below = Below(product, torch.ones(1, heads.shape[-1], dtype=torch.bool), residual=False, number=number)
+        product = AGGREGATIONS[rule].layer(heads, below)
+    return product[0, 0].tolist()
+
+
+def test_a_product_divides_nothing_and_adds_nothing():
+    assert aggregated("product", [[[2, 0], [1, 1]]], [[[1, 1], [0, 3]]]) == [[3, 1], [3, 3]]
+
+
+def test_relevance_is_that_of_chefer():
+    """R = I + A, then R + A R, with the mean over heads of the positive parts."""
+    first = [[[2, -8], [1, 1]], [[0, 4], [-1, 3]]]  # positive parts: a mean of [[1, 2], [0.5, 2]]
+    assert aggregated("relevance", first) == [[2, 2], [0.5, 3]]
+    assert aggregated("relevance", first, [[[0, 1], [2, 0]]]) == [[2.5, 5], [4.5, 7]]
+
+
+@pytest.mark.parametrize("rule", ["product", "relevance"])
+def test_rules_for_all_layers_of_a_model(rule):
+    """As `aggregated` computes them, in a padded batch."""
+    encoder = tiny.randomized("bert")
+    (base,) = extract(encoder, SENTENCES, kind="attention-x-gradient-signed", level="token")
+    (found,) = extract(encoder, SENTENCES, kind=f"{rule}:attention-x-gradient-signed", level="token")
+    for (_, maps), (_, together) in zip(base.unpadded(), found.unpadded(), strict=True):
+        for layer in range(encoder.n_layers):
+            expected = np.array(aggregated(rule, *maps[: layer + 1].tolist()))
+            np.testing.assert_allclose(together[layer, 0], expected, atol=1e-5 * np.abs(expected).max())
 
 
 def test_rollout_of_negative_maps_is_refused(own_kinds):

@@ -132,6 +132,8 @@ export interface Ensemble {
   relation: string;
   kind: string;
   heads: { head: string; direction: string }[];
+  /** Whether each row of a map is divided by its sum over words before. Runs of earlier versions do not say it. */
+  divided?: boolean;
 }
 
 /** What the model predicts for the words of a sentence, without a head; `head` is empty for the model as it is. */

@@ -5,6 +5,7 @@ import type { Ensemble, Explorer, SampledSentence } from "./data";
 import { headIndex } from "./data";
 import type { HeadMap, Maps } from "./inflate";
 import { NO_GUESS, UNSURE, valueAt } from "./inflate";
+import { sharedAmongWords } from "./scales";
 
 const ARROWS: Record<string, string> = { "head->dep": "←", both: "↔" };
 
@@ -63,7 +64,7 @@ export async function together(
   for (const { head, direction } of ensemble.heads) {
     const map = await maps.head(sentence, ensemble.kind, headIndex(head, data) ?? -1);
     if (!map) return null;
-    read.push({ map, direction });
+    read.push({ map: ensemble.divided ? sharedAmongWords(map, sentence.special) : map, direction });
   }
   const map = averaged(read);
   return map && { map, guesses: mostAttended(map, sentence.special) };

@@ -3,18 +3,20 @@
 import type { HeadMap } from "./inflate";
 import { valueAt } from "./inflate";
 
-/** A map in which each row is divided by what it gives to words, so that special tokens get nothing. */
+/** A map in which each row is divided by what it gives to words, so that special tokens get nothing. Rounding grows alike. */
 export function sharedAmongWords(map: HeadMap, special: boolean[]): HeadMap {
   const values = new Float32Array(map.values.length);
+  let least = 1;
   for (let row = 0; row < map.rows; row++) {
     let total = 0;
     for (let column = 0; column < map.columns; column++) total += special[column] ? 0 : valueAt(map, row, column);
     if (total <= 0) continue;
+    if (!special[row]) least = Math.min(least, total);
     for (let column = 0; column < map.columns; column++) {
       if (!special[column]) values[row * map.columns + column] = valueAt(map, row, column) / total;
     }
   }
-  return { ...map, values, scale: 1 };
+  return { ...map, values, scale: 1, step: map.step / least };
 }
 
 /** What one map has more than another one, and what it has less, on a scale for the cells that are shown. */

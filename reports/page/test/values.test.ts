@@ -168,6 +168,11 @@ test("an ensemble is named by its heads, and drawn if all of their maps are stor
   assert.deepEqual([...(found?.guesses ?? [])], [1, 0]);
   close([found?.map.step ?? 0], [(0.01 + 0.02 + 2 * 0.03) / 3]);
   assert.deepEqual(asked, [1, 2, 3]);
+  const special = { ...sentence("s", ["a", "b", "c"]), special: [false, false, true] };
+  const rows = { head: async () => map([[0.1, 0.3, 0.6], [0.4, 0.1, 0.5], [0, 0, 1]], 0.01) } as never;
+  const shares = await together(data, rows, special, { relation: "obj", kind: "weight", heads: heads.slice(0, 2), divided: true });
+  close(shares?.map.values ?? [], [0.25, (0.75 + 0.8) / 2, 0, (0.8 + 0.75) / 2, 0.2, 0, 0, 0, 0]);
+  close([shares?.map.step ?? 0], [0.01 / 0.4]);
   assert.equal(await together(data, maps(2), sentence("s", ["a", "b"]), { relation: "obj", kind: "weight", heads }), null);
 });
 
