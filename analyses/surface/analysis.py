@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.console import RenderableType
@@ -59,7 +60,8 @@ class Surface(AnalysisOfQuestions[SurfaceFacts, SurfaceResults, Planned, Any, St
 
     def comparable(self, counted: Counted[SurfaceFacts]) -> Sequence[Comparable]:
         """Return the means over heads of all statistics, and of some of them layer by layer."""
-        return comparable_statistics(Statistics(OptionSet(), counted).metric)
+        families = comparable_statistics(Statistics(OptionSet(), counted).metric)
+        return [replace(family, names=dict(counted.facts.reading.specials)) for family in families]
 
     def record(self, options: OptionSet, counted: Counted[SurfaceFacts], results: SurfaceResults) -> dict[str, Any]:
         """Return the notes, and the names of the special tokens."""
