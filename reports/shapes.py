@@ -105,13 +105,22 @@ def intervals(
 
 
 def by_bins(
-    axes: Axes, values: npt.ArrayLike, totals: npt.ArrayLike, color: str, marker: str, label: str, *, first: int = 0
+    axes: Axes,
+    values: npt.ArrayLike,
+    totals: npt.ArrayLike,
+    color: str,
+    marker: str,
+    label: str,
+    *,
+    first: int = 0,
+    beside: float = 0.0,
 ) -> None:
     """Draw values of bins 0, 1, … as marks, with a line between neighbors that have enough decisions each."""
-    # The line begins at the bin `first`; bins before it are not neighbors of the others.
+    # The line begins at the bin `first`; bins before it are not neighbors of the others. Marks are drawn `beside` the
+    # middle of their bins.
     values, frequent = np.asarray(values, dtype=float), np.asarray(totals) >= MIN_DECISIONS
-    positions = np.arange(len(values))
-    joined = np.where(frequent & (positions >= first), values, np.nan)
+    positions = np.arange(len(values)) + beside
+    joined = np.where(frequent & (np.arange(len(values)) >= first), values, np.nan)
     axes.plot(positions, values, marker, color=color, mfc="none", ms=4.5, label=label, zorder=3)
     axes.plot(positions, joined, "-", color=color, lw=1, zorder=2)
 
