@@ -205,10 +205,11 @@ def test_figure_of_training_has_a_line_for_each_model(last):
     assert [key.get_text() for key in figure.legends[0].get_texts()] == labels
 
 
-def test_words_are_shaded_by_their_share_of_the_largest_weight(results):
+def test_words_are_shaded_on_one_scale(results):
+    """Uniform attention is as faint as it is small, and half of all weight has full color."""
     (example,) = explain_section(results).context["examples"]
     shades = [[word["shade"] for word in panel["words"]] for panel in example["panels"]]
-    assert shades == [pytest.approx(each) for each in ([1 / 6, 1, 0.5, 0], [1, 0.5, 0, 0.5], [0, 0, 0, 0])]
+    assert shades == [pytest.approx(each) for each in ([0.2, 1, 0.6, 0], [0.4, 0.2, 0, 0.2], [0, 0, 0, 0])]
     assert [panel["name"] for panel in example["panels"]] == ["attention", "gradient × input", "nothing"]
 
 
