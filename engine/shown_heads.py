@@ -24,6 +24,7 @@ from ..reports.tables import csv_text
 from ..storage.characters import in_document, in_html
 from ..storage.durable import write_durably
 from ..storage.paths import check_file
+from ..storage.writing import amount
 
 FORMATS = (".svg", ".pdf", ".png", ".html", ".csv", ".txt")
 """The formats that `Shown.save` writes, by the ends of file names."""
@@ -94,7 +95,9 @@ class Shown:
 
     def figure(self) -> Figure:
         """Draw the heads; see `attentionology.reports.heads.draw`."""
-        return draw(self.drawn, layout=self.layout)
+        n_words = sum(len(row[0].words) - sum(row[0].special) for row in self.views)
+        title = f"{self.description[0].upper()}{self.description[1:]}, {amount(n_words, 'words')}"
+        return draw(self.drawn, layout=self.layout, title=title)
 
     def draw(self, axes: Axes) -> None:
         """Draw one head on one sentence into axes of another figure.

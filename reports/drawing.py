@@ -58,6 +58,9 @@ CLASSES = {
 }
 """The color and the marker of each class of tokens."""
 
+MARKERS = "osD^vP"
+"""The markers of lines that could not be told apart in gray by their colors."""
+
 _LETTERS_PER_INCH = 16  # of the titles and legends
 
 PAGE = "../report.html"
@@ -205,6 +208,12 @@ def layer_shades(n_layers: int) -> npt.NDArray[Any]:
     return np.asarray(SCALE(np.linspace(0.4, 1, n_layers)))
 
 
+def layer_looks(n_layers: int) -> list[tuple[Any, str]]:
+    """Return a color and a marker for the line of each layer, of which neighbors differ in both."""
+    colors = (GREY, SKY, BLUE, GREEN, YELLOW, ORANGE, PURPLE, BLACK) if n_layers <= 8 else layer_shades(n_layers)
+    return [(color, MARKERS[index % len(MARKERS)]) for index, color in zip(range(n_layers), colors, strict=False)]
+
+
 def layer_line(axes: Axes, values: pd.Series, color: str, marker: str, label: str, style: str = "-") -> None:
     """Draw a line through values by layer, which is the index of the series."""
     axes.plot(values.index, values, style, marker=marker, color=color, ms=3.5, lw=1.2, label=label)
@@ -233,10 +242,13 @@ def series_label(name: str) -> str:
     return f" {name}" if name.startswith("_") else name
 
 
-def finish(figure: Figure, axes: Axes, title: str, handles: Sequence[Any] = ()) -> None:
-    """Add the title and, if anything has a label, one legend for all axes below them, both as wide as the figure."""
+def finish(figure: Figure, axes: Axes, title: str, handles: Sequence[Any] = (), *, labeled: bool = True) -> None:
+    """Add the title and, if anything has a label, one legend for all axes below them, both as wide as the figure.
+
+    The legend has the handles and, if ``labeled``, what has a label in the axes.
+    """
     letters = int(figure.get_figwidth() * _LETTERS_PER_INCH)  # that fit into a line
-    legend_handles = [*handles, *axes.get_legend_handles_labels()[0]]
+    legend_handles = [*handles, *(axes.get_legend_handles_labels()[0] if labeled else ())]
     if legend_handles:
         longest = max(len(str(handle.get_label())) for handle in legend_handles)
         fitting_columns = letters // (longest + 5)  # a mark takes as much as 5 letters

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -20,6 +21,10 @@ from .drawing import BLUE, ORANGE, SCALE, number_ticks
 MIN_DECISIONS = 50
 """A line joins two bins only if each has at least this many decisions."""
 
+ROW_SIZE = 6.5
+"""The size of the text of `row_columns` in points."""
+
+_GAP = 0.04  # inches beside a column of text
 _SIDE = 0.48  # half the side of a cell, so that the ground shows between cells
 _CELL = Path([(-_SIDE, -_SIDE), (_SIDE, -_SIDE), (_SIDE, _SIDE), (-_SIDE, _SIDE), (-_SIDE, -_SIDE)], closed=True)
 
@@ -44,6 +49,54 @@ def name_rows(
         axes.annotate(heading, (1, 1), (4, 2), xycoords="axes fraction", textcoords="offset points", color="#666666")
 
 
+def row_columns(
+    axes: Axes, left: Mapping[str, Sequence[str]], right: Mapping[str, Sequence[str]], **style: Any
+) -> float:
+    """Write columns of text beside the rows 0, 1, … of a figure, which go from top to bottom, by their headings.
+
+    The first column on the left is aligned at its left, as names are, the others at their right, as numbers are.
+
+    Returns:
+        The width of all columns in inches.
+    """
+    n_rows = max(map(len, (*left.values(), *right.values())))
+    axes.set_yticks(range(n_rows), [])
+    axes.set_ylim(n_rows - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    size = float(style.setdefault("fontsize", ROW_SIZE))
+    links = style.pop("links", [None] * n_rows)
+    total = 0.0
+
+    def write(texts: Sequence[str], heading: str, side: int, offset: float, alignment: str) -> None:
+        for row, text in [(-1, heading), *enumerate(texts)]:
+            place: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+            look = {"color": "#666666"} if row < 0 else {}
+            label = axes.annotate(
+                text, (side, row), (72 * offset, 0), ha=alignment, va="center", annotation_clip=False,
+                **place, **style, **look,
+            )  # fmt: skip
+            label.set_url(None if row < 0 else links[row])
+
+    place = -_GAP
+    for index, (heading, texts) in reversed([*enumerate(left.items())]):
+        width = max(letters_wide(text, size) for text in (heading, *texts))
+        write(texts, heading, 0, place - (width if index == 0 else 0), "left" if index == 0 else "right")
+        place -= width + 2 * _GAP
+    total -= place + _GAP
+    place = 2 * _GAP  # beside marks at the end of the axis
+    for heading, texts in right.items():
+        write(texts, heading, 1, place, "left")
+        place += max(letters_wide(text, size) for text in (heading, *texts)) + 2 * _GAP
+    return total + place - _GAP
+
+
+def letters_wide(text: str, size: float) -> float:
+    """Return about how wide a line of text is in inches, given the size of its font in points."""
+    # Metrics would depend on the fonts of the system. These widths are those of DejaVu Sans, rounded up.
+    wide = [1.0 if unicodedata.east_asian_width(c) in "WF" else 0.34 if c in " .,:;-|iljft" else 0.61 for c in text]
+    return sum(wide) * size / 72
+
+
 def intervals(
     axes: Axes, rows: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike, color: str = BLUE, **style: Any
 ) -> None:
@@ -52,13 +105,22 @@ def intervals(
 
 
 def by_bins(
-    axes: Axes, values: npt.ArrayLike, totals: npt.ArrayLike, color: str, marker: str, label: str, *, first: int = 0
+    axes: Axes,
+    values: npt.ArrayLike,
+    totals: npt.ArrayLike,
+    color: str,
+    marker: str,
+    label: str,
+    *,
+    first: int = 0,
+    beside: float = 0.0,
 ) -> None:
     """Draw values of bins 0, 1, … as marks, with a line between neighbors that have enough decisions each."""
-    # The line begins at the bin `first`; bins before it are not neighbors of the others.
+    # The line begins at the bin `first`; bins before it are not neighbors of the others. Marks are drawn `beside` the
+    # middle of their bins.
     values, frequent = np.asarray(values, dtype=float), np.asarray(totals) >= MIN_DECISIONS
-    positions = np.arange(len(values))
-    joined = np.where(frequent & (positions >= first), values, np.nan)
+    positions = np.arange(len(values)) + beside
+    joined = np.where(frequent & (np.arange(len(values)) >= first), values, np.nan)
     axes.plot(positions, values, marker, color=color, mfc="none", ms=4.5, label=label, zorder=3)
     axes.plot(positions, joined, "-", color=color, lw=1, zorder=2)
 

@@ -342,8 +342,8 @@ _SHOWN = (  # faults in what people see
     ),
     Fault(
         "analyses/dependency/figures.py",
-        'mark("heldout_accuracy"',
-        'mark("accuracy"',
+        'Mark("heldout_accuracy"',
+        'Mark("accuracy"',
         f"{_APPROVED}[dependency]",
     ),
     Fault(

@@ -64,7 +64,9 @@ DEPENDENCY: dict[str, Any] = {
 }
 EXPLANATION: dict[str, Any] = {
     "facts": ["fact a", "fact b"],
-    "verdicts": True,
+    "verdicts": 17,
+    "counts": {"passes": 2, "fails": 7, "undecided": 8},
+    "scale": [(0.05, 0.1), (0.5, 1.0)],
     "gate": "fails",
     "item": "SENTENCE",
     "not_run": True,
@@ -248,17 +250,20 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "explanation": (
         EXPLANATION,
         (
-            "fact a · fact b First. Second. Verdicts [explain_verdicts]",
+            "✓ 2 pass, ✗ 7 fail, ? 8 undecided of 17 questions",
             "with uniform attention does better here.",
+            "Verdicts what is compared, and what a verdict means [explain_verdicts]",
+            "A text The colors of all lines are on one scale, 0.05 0.5 and more.",
+            "Point at a SENTENCE to see",
+            "label: good · predicted: bad (75.0 %) Query: WHO? attention NOTE one, two.",
+            "How to read the verdicts",
             "a random SENTENCE,",
+            "What was tested fact a · fact b First. Second.",
             "Tests left out [explain_left_out]",
             "The models [explain_models] On the 1,500 tested texts. F1 is that of the second class.",
             "AUC: area under the ROC curve. PART",
             "PART [figure explain_a] CAPTION [whole] By predicted class [by class] [rest]",
-            "the more weight a SENTENCE has",
-            "Point at a SENTENCE to see",
-            "label: good · predicted: bad (75.0 %) Query: WHO? attention NOTE one, two.",
-            "[figure explain_training]",
+            "Training [figure explain_training]",
         ),
     ),
     "norms": (

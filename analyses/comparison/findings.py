@@ -105,7 +105,7 @@ def group_name(contrast: Contrast, group: str) -> str:
     if contrast.analysis != "surface":
         return group
     statistic, comma, layer = group.partition(", ")
-    return statistic_names({}).get(statistic, statistic) + comma + layer
+    return statistic_names(contrast.names).get(statistic, statistic) + comma + layer
 
 
 def _value(contrast: Contrast, measured: Measured) -> str:

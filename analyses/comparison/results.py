@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pandas as pd
@@ -68,6 +68,7 @@ class Contrast:
         pairing: whether both sides read the same inputs.
         differences: one row for each group.
         quantity, counted, unit: see `Comparable`.
+        names: those of `Comparable` if both sides have the same, otherwise none.
     """
 
     analysis: str
@@ -79,6 +80,7 @@ class Contrast:
     quantity: str
     counted: str
     unit: str
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def statement(self) -> str:
@@ -171,7 +173,8 @@ def contrast(
         pairing = "unpaired"  # replicate r of one side draws other sentences than that of the other side
     rows = differences(first, second, min_count=min_count, names=(first_side.name, second_side.name))
     about = family.quantity, family.counted, family.unit
-    return Contrast(analysis, family.family, first_side, second_side, pairing, rows, *about)
+    names = first.names if first and second and first.names == second.names else {}
+    return Contrast(analysis, family.family, first_side, second_side, pairing, rows, *about, names)
 
 
 def contrasts_of(

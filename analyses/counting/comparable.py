@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,7 @@ class Comparable:
         counted: what `Measured.n` counts, for example ``"words"``.
         seed: the seed of the bootstrap. Replicates of different seeds are not paired.
         unit: the unit of the values. With ``"%"``, values are shares from 0 to 1, which are shown in percent.
+        names: how the model names what the statistics are about, such as its special tokens, for those who read them.
     """
 
     family: str
@@ -70,6 +71,7 @@ class Comparable:
     counted: str
     seed: int
     unit: str = "%"
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def independent(self, corpus: str) -> Comparable:
         """Return the same statistics with their replicates in another order, see `replicate_order`."""

@@ -227,9 +227,7 @@ class BestHeads(DependencyQuestion):
 
         best, min_count = results.best, results.min_count
         return {
-            "dependency_best": best_heads_figure(
-                best, min_count=min_count, title=title, ensembles=results.answers.get("ensembles")
-            ),
+            "dependency_best": best_heads_figure(best, min_count=min_count, title=title),
             "dependency_heads": heads_figure(results.cells, best, title=title),
         }
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from matplotlib.figure import Figure
 
 from ...reports.columns import TableColumn
 from ...reports.explorer.contribution import Contribution
@@ -89,6 +90,13 @@ class Ensembles(DependencyQuestion):
     def show(self, answer: pd.DataFrame, results: DependencyResults) -> Sequence[ShownTable]:
         """Return the table."""
         return (shown_ensembles(answer, ENSEMBLES),)
+
+    def draw(self, answer: pd.DataFrame, results: DependencyResults, title: str) -> Mapping[str, Figure]:
+        """Draw the ensembles beside single heads and rules."""
+        from .figures import ensembles_figure
+
+        figure = ensembles_figure(results.best, answer, min_count=results.min_count, title=title)
+        return {ENSEMBLES.name: figure} if figure else {}
 
     def explore(self, answer: pd.DataFrame, counts: Words, results: DependencyResults, kind: str) -> Contribution:
         """Say for which relations several heads find more, and let the explorer draw the ensembles."""

@@ -151,7 +151,8 @@ def block_figure(block: BlockTables, *, title: str = "") -> Figure:
         layer_line(axes, rows["median"], color, marker, name)
     for n_left_out, color, marker in zip((0, *LEFT_OUT), (BLACK, YELLOW, ORANGE, GREEN), "sov^", strict=True):
         rows = block.left_out[block.left_out["left_out"] == n_left_out]
-        name = f"without {n_left_out}" if n_left_out else "all dimensions"
+        largest = {0: "all dimensions", 1: "without the largest one"}
+        name = f"LN: {largest.get(n_left_out, f'without the {n_left_out} largest')}"
         layer_line(changes, rows.set_index("layer")["change"], color, marker, name)
     layers = block.overwriting["layer"]
     by_layer(norms, layers, "norm: median and quartiles")
@@ -161,5 +162,5 @@ def block_figure(block: BlockTables, *, title: str = "") -> Figure:
     angles.set_ylim(0, 180)
     angles.set_yticks([0, 45, 90, 135, 180])
     changes.set_ylim(bottom=0)
-    finish(figure, norms, title, changes.get_legend_handles_labels()[0])
+    finish(figure, changes, title, norms.get_legend_handles_labels()[0])
     return figure

@@ -19,7 +19,6 @@ import numpy.typing as npt
 import pandas as pd
 import torch
 from jaxtyping import Float, Int
-from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -107,7 +106,6 @@ _LIMB = 64
 limit of exact sums, or small ones would be rounded to nothing."""
 
 _PANELS_PER_ROW = 4
-_SMALLEST_SHARE = 0.002
 
 
 class WeightsAndNormsTables(NamedTuple):
@@ -363,7 +361,7 @@ def _grid(cells: _Cells) -> pd.DataFrame:
 
 @styled
 def grid_figure(spread: WeightsAndNormsTables, *, title: str = "") -> Figure:
-    """Draw α against ‖f(x)‖ by class, for all layers and each. The area of a dot is its share of the class's pairs."""
+    """Draw α against ‖f(x)‖ by class, for all layers and each: the medians, and where four in five pairs are."""
     layers = spread.grid.groupby("layer", sort=False)
     correlations = spread.correlation[spread.correlation["head"] == 0].set_index(["layer", "class"])["rho"]
     n_columns = min(len(layers), _PANELS_PER_ROW)
@@ -371,20 +369,17 @@ def grid_figure(spread: WeightsAndNormsTables, *, title: str = "") -> Figure:
     figure, grid = panels(TEXT, 1.75 * n_rows + 0.5, n_rows, n_columns, sharex=True, sharey=True)
     for axes, (layer, cells_of_layer) in zip(grid.flat, layers, strict=False):
         for name, cells in cells_of_layer.groupby("class", sort=False):
-            # The lowest cell has no lower edge on a logarithmic axis, and rare cells would cover what is frequent.
-            share = cells["pairs"] / cells["pairs"].sum()
-            is_drawn = (share >= _SMALLEST_SHARE) & (cells["weight"] > 0) & (cells["value_norm"] > 0)
             color, marker = CLASSES[str(name)]
-            axes.scatter(
-                cells["weight"][is_drawn] * 2**0.5 * 100,  # the middle of the octave
-                cells["value_norm"][is_drawn] * 2**0.125,  # the middle of the quarter of an octave
-                s=250 * share[is_drawn],
-                color=color,
-                marker=marker,
-                alpha=0.55,
-                linewidths=0,
-                label=str(name) if axes is grid.flat[0] else None,
+            # The middles of an octave and of a quarter of one. The lowest cell, which begins at 0, is part of the next.
+            weights = _above_zero(cells["weight"]) * 2**0.5 * 100
+            norms = _above_zero(cells["value_norm"]) * 2**0.125
+            (x_low, x, x_high), (y_low, y, y_high) = (
+                _weighted_quantiles(values, cells["pairs"], (0.1, 0.5, 0.9)) for values in (weights, norms)
             )
+            axes.plot([x_low, x_high], [y, y], color=color, lw=1.2, alpha=0.8)
+            axes.plot([x, x], [y_low, y_high], color=color, lw=1.2, alpha=0.8)
+            label = str(name) if axes is grid.flat[0] else None
+            axes.plot([x], [y], marker, color=color, ms=4.5, mec="white", mew=0.6, label=label, zorder=4)
         rho = correlations.get((layer, "all"), float("nan"))
         scope = "layer " + str(layer) if layer else "all layers"
         axes.set_title(f"{scope}, ρ = {rho:.2f}")
@@ -396,7 +391,16 @@ def grid_figure(spread: WeightsAndNormsTables, *, title: str = "") -> Figure:
     for axes in grid[:, 0]:
         axes.set_ylabel("norm of f(x)")
     finish(figure, grid[0, 0], title)
-    for handle in figure.legends[0].legend_handles:
-        if isinstance(handle, PathCollection):
-            handle.set_sizes([20])  # in the panels, sizes have a meaning
     return figure
+
+
+def _above_zero(edges: pd.Series) -> pd.Series:
+    """Return the lower edges of cells, 0 as the lowest one above it, for axes that have no 0."""
+    return edges.clip(lower=edges[edges > 0].min())
+
+
+def _weighted_quantiles(values: pd.Series, weights: pd.Series, shares: Sequence[float]) -> list[float]:
+    """Return the values below which these shares of all weights lie."""
+    order = np.argsort(values.to_numpy(), kind="stable")
+    below = np.cumsum(weights.to_numpy()[order]) / weights.sum()
+    return [float(values.to_numpy()[order][np.searchsorted(below, share)]) for share in shares]

@@ -7,11 +7,12 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from ...reports.columns import Schema, TableColumn
-from ...reports.drawing import TEXT, finish, panel, styled
+from ...reports.drawing import MARKERS, TEXT, finish, panel, styled
 from ...reports.shapes import by_bins
 from .methods import RANDOM, color
 from .rows import ROOT_LENGTH, ProbeQuestion, ProbeResults, Tested
@@ -59,21 +60,34 @@ class Lengths(ProbeQuestion):
 
 @styled
 def lengths_figure(lengths: pd.DataFrame, *, title: str) -> Figure:
-    """Draw scores by the distance between word and head. Roots have no distance, so no line leads to them."""
+    """Draw scores with intervals by the distance between word and head. No line leads to roots, which have none."""
     left_out = lengths["method"].isin(_NOT_BY_LENGTH) | lengths["method"].str.endswith(RANDOM)
     table = by_bin(lengths[(lengths["decoding"] == "argmax") & ~left_out])
     bins = list(dict.fromkeys(table["bin"]))
     totals = table.groupby("bin", sort=False)["total"].first()  # the same for all methods
     figure, axes = panel(TEXT, 3.0, "y")
-    for marker, (method, rows) in zip(cycle("osD^vP"), table.groupby("method", sort=False), strict=False):
-        of_bins = 100 * rows.set_index("bin")["uas"].reindex(bins)
-        by_bins(axes, of_bins, totals[bins], color(str(method)), marker, str(method), first=int("root" in bins))
+    by_method = list(table.groupby("method", sort=False))
+    for number, (marker, (method, rows)) in enumerate(zip(cycle(MARKERS), by_method, strict=False)):
+        of_bins = rows.set_index("bin")["uas"].reindex(bins)
+        beside = 0.06 * (number - (len(by_method) - 1) / 2)  # so that intervals do not cover each other
+        look = color(str(method)), marker, str(method)
+        by_bins(axes, 100 * of_bins, totals[bins], *look, first=int("root" in bins), beside=beside)
+        limits = [wilson(uas, total) for uas, total in zip(of_bins, totals[bins], strict=True)]
+        axes.vlines(np.arange(len(bins)) + beside, *(100 * np.array(limits).T), color=look[0], lw=1.2, alpha=0.6)
     axes.set_xticks(range(len(bins)), [f"{name}\nn = {totals[name]:,}" for name in bins])
     axes.set_xlabel("distance between word and head, in words")
     axes.set_ylabel("UAS (%)")
-    axes.set_ylim(0, 100)
+    axes.set_ylim(-2, 102)
     finish(figure, axes, title)
     return figure
+
+
+def wilson(share: float, n: int) -> tuple[float, float]:
+    """Return the 95 % interval of Wilson for a share of n independent cases, which may be a mean over runs."""
+    z2 = 1.959964**2 / n
+    middle = (share + z2 / 2) / (1 + z2)
+    half = (z2 * share * (1 - share) + z2**2 / 4) ** 0.5 / (1 + z2)
+    return middle - half, middle + half
 
 
 def by_bin(lengths: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...reports.columns import Schema, TableColumn
-from ...reports.drawing import GREY, TEXT, finish, panels, series_label, styled, ticks
+from ...reports.drawing import GREY, MARKERS, TEXT, finish, panels, series_label, styled, ticks
 from ..counting.best_head import rate
 from .methods import RANDOM, color
 from .rows import Attempt, ProbeQuestion, ProbeResults, Tested, TestedWords
@@ -111,12 +111,13 @@ def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
         (train_axes, "train_uas", "UAS in training (%)", 100),
         (dev_axes, "dev_uas", "dev UAS (%)", 100),
     ):
+        methods = list(dict.fromkeys(epochs["method"]))
         for (method, run), rows in epochs.groupby(["method", "run"], sort=False):
             is_random = str(method).endswith(RANDOM)
             axes.plot(
                 rows["epoch"],
                 factor * rows[column].astype(float),
-                marker="o",
+                marker=MARKERS[methods.index(method) % len(MARKERS)],
                 markersize=3,
                 linewidth=0.8,
                 linestyle=":" if is_random else "-",

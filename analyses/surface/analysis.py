@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.console import RenderableType
@@ -59,7 +60,8 @@ class Surface(AnalysisOfQuestions[SurfaceFacts, SurfaceResults, PlanContext, Any
 
     def comparable(self, plan_counts: PlanCounts[SurfaceFacts]) -> Sequence[Comparable]:
         """Return the means over heads of all statistics, and of some of them layer by layer."""
-        return comparable_statistics(Statistics(OptionSet(), plan_counts).metric)
+        families = comparable_statistics(Statistics(OptionSet(), counted).metric)
+        return [replace(family, names=dict(counted.facts.reading.specials)) for family in families]
 
     def record(
         self, options: OptionSet, plan_counts: PlanCounts[SurfaceFacts], results: SurfaceResults

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,11 +25,12 @@ from ...reports.drawing import (
     BLACK,
     BLUE,
     GREEN,
+    MARKERS,
     ORANGE,
     PURPLE,
     SKY,
     YELLOW,
-    layer_shades,
+    layer_looks,
     panels,
     series_label,
     styled,
@@ -261,13 +263,13 @@ def training_figure(table: pd.DataFrame, survey: SurveyFacts, model: str) -> Fig
     figure, grid = panels(0.8 + 2.6 * len(treebanks), 5.0, 2, len(treebanks), sharex=True, sharey="row")
     color_of_relation = _curves_shown(survey, table[table["about"] == "relation"])
     layers = sorted({int(layer) for layer in table["layer"].dropna()})
-    color_of_layer = dict(zip(layers, layer_shades(len(layers)), strict=True))
+    look_of_layer = dict(zip(layers, layer_looks(len(layers)), strict=True))
     for treebank, by_relation, by_layer in zip(treebanks, *grid, strict=True):
         rows = table[table["treebank"] == treebank]
-        for relation, color in color_of_relation.items():
-            _curve(by_relation, rows[rows["relation"] == relation], color, relation)
-        for layer, color in color_of_layer.items():
-            _curve(by_layer, rows[rows["layer"] == layer], color, f"layer {layer}")
+        for marker, (relation, color) in zip(cycle(MARKERS), color_of_relation.items(), strict=False):
+            _curve(by_relation, rows[rows["relation"] == relation], color, marker, relation)
+        for layer, look in look_of_layer.items():
+            _curve(by_layer, rows[rows["layer"] == layer], *look, f"layer {layer}")
         by_relation.set_title(survey.short_treebanks[treebank], loc="left")
         by_layer.set_xlabel("step")
         steps = np.unique(rows["step"].astype(float))
@@ -297,8 +299,10 @@ def _curves_shown(survey: SurveyFacts, table: pd.DataFrame) -> dict[str, str]:
     return {survey.relation: BLACK, **frequent} if (table["relation"] == survey.relation).any() else frequent
 
 
-def _curve(axes: Axes, rows: pd.DataFrame, color: Any, label: str) -> None:
+def _curve(axes: Axes, rows: pd.DataFrame, color: Any, marker: str, label: str) -> None:
     """Draw held-out accuracies over steps, with their intervals."""
     steps = rows["step"].to_numpy(dtype=float)
     axes.vlines(steps, 100 * rows["low"], 100 * rows["high"], color=color, lw=1, alpha=0.6, zorder=2)
-    axes.plot(steps, 100 * rows["heldout"], "o-", color=color, ms=3, lw=1.2, label=series_label(label), zorder=3)
+    axes.plot(
+        steps, 100 * rows["heldout"], "-", marker=marker, color=color, ms=3, lw=1.2, label=series_label(label), zorder=3
+    )

@@ -25,7 +25,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...reports.columns import HEAD, Schema, TableColumn
-from ...reports.drawing import finish, panels, styled, wrapped
+from ...reports.drawing import AROUND_ZERO, TEXT, finish, panels, styled, wrapped
 from ...reports.format import direction, percent
 from ...reports.format import interval as shown_interval
 from ...reports.shapes import heatmap
@@ -41,14 +41,12 @@ from .choosers import ChooserContrast, Choosers, Loss, ModelChoosers, transfer_f
 from .collecting import CellCounts, Collector, KeptCell
 from .kept_counts import KeptCounts, kept_counts
 from .rows import (
-    DARK,
     Cell,
     Entry,
     SurveyFacts,
     SurveyQuestion,
     averaged,
     entry_column,
-    name_treebanks,
     rows_table,
     write_entry,
 )
@@ -95,6 +93,7 @@ SURVEY_TRANSFER_MEANS = Schema(
 
 
 _MOST_ROWS = 8
+_DARK = 0.85  # of the largest loss, from which on its text is white
 
 
 @dataclass(frozen=True, eq=False)
@@ -407,48 +406,87 @@ def _losses(
     return {**names, "chosen_on": survey.short_treebanks[chosen_on], **entries}
 
 
+class _Panel(NamedTuple):
+    """A matrix of losses in percentage points: what chose heads, or the model, as rows, and what they are scored on."""
+
+    title: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    losses: npt.NDArray[np.float64]
+
+
 @styled
 def transfer_figure(answer: TransferRows, survey: SurveyFacts) -> Figure | None:
-    """Draw the losses of heads, if any: treebanks that chose them as rows, those that score them as columns.
-
-    Each model and kind of map has two panels: means over relations, and the losses of one relation.
-    """
+    """Draw the losses of heads, if any, on one scale around 0: means over relations, and the losses of one relation."""
     tables = {
         "mean over relations": transfer_table(answer, survey).rows,
         transfer_relation(answer, survey): transfer_relation_table(answer, survey).rows,
     }
-    all_models_and_maps = list(dict.fromkeys((row["model"], row["map"]) for row in tables["mean over relations"]))
-    models_and_maps = all_models_and_maps[:_MOST_ROWS]
-    if not models_and_maps:
+    models = list(dict.fromkeys((row["model"], row["map"]) for row in tables["mean over relations"]))
+    # Of two treebanks, a matrix would have two cells, so that all models share one. Otherwise, each has its own.
+    shares = len(survey.treebanks) == 2
+    shown = models if shares else models[:_MOST_ROWS]
+    several = len(survey.maps) > 1
+    names = {(model, kind): f"{model} ({kind})" if several else str(model) for model, kind in shown}
+    if shares:
+        found = [_of_pairs(title, rows, names, survey) for title, rows in tables.items()]
+    else:
+        found = [
+            _of_model(f"{name}: {title}", [row for row in rows if (row["model"], row["map"]) == key], survey)
+            for key, name in names.items()
+            for title, rows in tables.items()
+        ]
+    if not (found := [panel for panel in found if np.isfinite(panel.losses).any()]):
         return None
-    size = 0.5 * len(survey.treebanks)
-    figure, grid = panels(2 * (1.3 + size), 0.5 + len(models_and_maps) * (1.0 + 0.6 * size), len(models_and_maps), 2)
-    drawn = []  # for each panel, its axes, its title, its rows of a table, and their losses: (chosen on, scored on)
-    for (model, kind), line in zip(models_and_maps, grid, strict=True):
-        name = f"{model} ({kind})" if len(survey.maps) > 1 else model
-        for axes, (title, table) in zip(line, tables.items(), strict=True):
-            rows = [row for row in table if (row["model"], row["map"]) == (model, kind)]
-            losses = np.array([[100 * row[on(treebank)].value for treebank in survey.treebanks] for row in rows])
-            drawn.append((axes, f"{name}: {title}", rows, losses))
-    finite = np.concatenate([losses[np.isfinite(losses)] for *_, losses in drawn])
-    low, high = (float(finite.min()), max(0.0, float(finite.max()))) if finite.size else (-1.0, 0.0)
-    image = None
-    for axes, title, rows, losses in drawn:
-        if not rows:
-            axes.set_visible(False)
-            continue
-        image = heatmap(axes, losses, low, high)
-        for y, x in zip(*np.nonzero(np.isfinite(losses)), strict=True):
-            text = rows[y][on(survey.treebanks[x])].text
-            write_entry(axes, x, y, text, is_dark=losses[y, x] > low + DARK * (high - low))
-        axes.set_yticks(range(len(rows)), [row["chosen_on"] for row in rows])
-        name_treebanks(axes, survey)
-        axes.set_title(wrapped(title, 0.8 + size), loc="left")  # up to the names of the next panel
-        axes.set_ylabel("chosen on")
-        axes.set_xlabel("scored on")
-    if image is not None:
-        figure.colorbar(image, ax=grid, label="loss (percentage points)")
-    if len(all_models_and_maps) > _MOST_ROWS:
-        title = f"The first {_MOST_ROWS} of {len(all_models_and_maps):,} models and kinds of maps; all are in the table"
+    n_rows, n_columns = (max(each.losses.shape[axis] for each in found) for axis in (0, 1))
+    columns = min(2, len(found))
+    width = min(TEXT / 2, 1.3 + 0.5 * n_columns)
+    lines = -(-len(found) // columns)
+    figure, grid = panels(columns * width, 1.0 + lines * (1.0 + 0.3 * n_rows), lines, columns)
+    most = max(1.0, *(float(np.nanmax(np.abs(each.losses))) for each in found))
+    for axes, panel in zip(grid.flat, found, strict=False):
+        image = heatmap(axes, panel.losses, -most, most, colors=AROUND_ZERO)
+        for y, x in zip(*np.nonzero(np.isfinite(panel.losses)), strict=True):
+            loss = panel.losses[y, x]
+            write_entry(axes, x, y, percent(loss / 100, sign=True), is_dark=abs(loss) > _DARK * most)
+        axes.set_yticks(range(len(panel.rows)), panel.rows)
+        axes.set_xticks(range(len(panel.columns)), panel.columns, rotation=35, ha="right")
+        axes.tick_params(length=0)
+        axes.set_title(wrapped(panel.title, width - 0.5), loc="left")
+        if not shares:
+            axes.set_ylabel("chosen on")
+            axes.set_xlabel("scored on")
+    for axes in grid.flat[len(found) :]:
+        axes.set_visible(False)
+    figure.colorbar(
+        image,
+        ax=grid,
+        label="loss (percentage points; below 0, the chosen head finds less)",
+        location="bottom",
+        shrink=0.6,
+        aspect=30,
+        pad=0.03,
+    )
+    if len(models) > len(shown):
+        title = f"The first {_MOST_ROWS} of {len(models):,} models and kinds of maps; all are in the table"
         finish(figure, grid[0, 0], title)
     return figure
+
+
+def _of_model(title: str, rows: Sequence[Row], survey: SurveyFacts) -> _Panel:
+    """Return the losses of one model and kind of map: treebanks that chose as rows, those that score as columns."""
+    losses = np.array([[100 * row[on(name)].value for name in survey.treebanks] for row in rows])
+    return _Panel(title, [row["chosen_on"] for row in rows], list(survey.short_treebanks.values()), losses)
+
+
+def _of_pairs(title: str, rows: Sequence[Row], names: Mapping[tuple[str, str], str], survey: SurveyFacts) -> _Panel:
+    """Return the losses of all models: models and kinds of maps as rows, both ways from treebank to treebank."""
+    short = survey.short_treebanks
+    pairs = [(chosen, scored) for chosen in survey.treebanks for scored in survey.treebanks if chosen != scored]
+    row_of = {(row["model"], row["map"], row["chosen_on"]): row for row in rows}
+    losses = np.full((len(names), len(pairs)), np.nan)
+    for y, key in enumerate(names):
+        for x, (chosen, scored) in enumerate(pairs):
+            if row := row_of.get((*key, short[chosen])):
+                losses[y, x] = 100 * row[on(scored)].value
+    return _Panel(title, [*names.values()], [f"{short[chosen]} → {short[scored]}" for chosen, scored in pairs], losses)

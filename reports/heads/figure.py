@@ -6,6 +6,7 @@ there are at most three heads in a row; more heads make a wider figure.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -35,17 +36,20 @@ _MARGIN = 0.3
 _MAX_APEX = 1.2  # no arc is higher, in inches
 _ARC_SHIFT = 0.05  # how far beside the center of a word the arcs to its dependents start, in inches
 _ROOT = 0.2  # how far the arrow to the root reaches below the arcs, in inches
-_LEGENDS: dict[Layout, str] = {
-    "lines": "Lines to the syntactic head of a word are green.",
-    "arcs": (
-        "Arrows lead from head to dependent: guesses above, green if right, orange and dashed if wrong; the annotation "
-        "below."
+_LETTERS = 17  # of a legend or title in an inch
+_GUESSES = "Arrows lead from a head to its dependent and show the guess for each word: the darker, the larger its value"
+_LEGENDS: dict[Layout, tuple[str, str]] = {  # of all heads, and of those whose sentences have a tree
+    "lines": (
+        "Lines lead from each word to those that it attends to: the darker, the larger the value",
+        "Lines to the syntactic head of a word are green.",
     ),
+    "arcs": (_GUESSES, "Guesses are green if right, orange and dashed if wrong. The annotation is below the words."),
 }
+"""What lines and arrows mean."""
 
 
 @styled
-def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines") -> Figure:
+def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines", title: str = "") -> Figure:
     """Draw heads on sentences.
 
     Args:
@@ -54,6 +58,7 @@ def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines") -> Fi
             the right that it attends to. ``"arcs"``: the words once, with an arrow to each word from its guess above
             them, and the tree below them. As in Universal Dependencies, arrows lead from head to dependent and have the
             name of the relation. Both are mirrored for words that are read from right to left.
+        title: what is above all heads.
 
     Returns:
         the figure. The opacity of lines and of the arrows above the words shows the value. If there is a tree, green
@@ -67,10 +72,13 @@ def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines") -> Fi
     size_of = _line_size if layout == "lines" else _arc_size
     widths = [max(size_of(view).width for view in column) for column in zip(*views, strict=True)]
     heights = [max(size_of(view).height for view in row) for row in views]
-    has_gold = any(head is not None for row in views for view in row for head in view.gold)
-    total_width, total_height = sum(widths), sum(heights) + (1.5 * _LINE if has_gold else 0.0)  # with the legend
+    total_width = sum(widths)
+    legend = _lines(legend_of(views, layout), total_width)
+    titles = _lines(title, total_width)
+    above, below = (_LINE * (len(lines) + 0.5) if lines else 0.0 for lines in (titles, legend))
+    total_height = sum(heights) + above + below
     figure = Figure(figsize=(total_width, total_height))
-    top = total_height
+    top = total_height - above
     for row, height in zip(views, heights, strict=True):
         left = 0.0
         for view, width in zip(row, widths, strict=True):
@@ -78,9 +86,26 @@ def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines") -> Fi
             draw_into(figure.add_axes(position), view, layout, _Size(width, height))
             left += width
         top -= height
-    if has_gold:
-        figure.text(0.01, 0.3 * _LINE / total_height, _LEGENDS[layout], color=BLACK, ha="left", va="bottom", fontsize=7)
+    for text, y, side in (("\n".join(titles), 1.0, "top"), ("\n".join(legend), 0.3 * _LINE / total_height, "bottom")):
+        if text:
+            figure.text(0.01, y, text, color=BLACK, ha="left", va=side, fontsize=7.5 if side == "top" else 7)
     return figure
+
+
+def legend_of(views: Sequence[Sequence[HeadView]], layout: Layout) -> str:
+    """Say what lines or arrows mean, and which value of each kind of map is drawn in full color."""
+    of_all, of_trees = _LEGENDS[layout]
+    scales: dict[str, set[float]] = {}
+    for view in (view for row in views for view in row):
+        scales.setdefault(view.kind, set()).add(1.0 if view.scale is None else view.scale)
+    ends = ", ".join(f"{kind} {' or '.join(f'{each:.3g}' for each in sorted(of))}" for kind, of in scales.items())
+    has_gold = any(head is not None for row in views for view in row for head in view.gold)
+    return f"{of_all} (full color: {ends}).{f' {of_trees}' if has_gold else ''}"
+
+
+def _lines(text: str, inches: float) -> list[str]:
+    """Return a text in lines that are no wider than some inches."""
+    return textwrap.wrap(text, max(20, int(inches * _LETTERS)))
 
 
 def draw_into(axes: Axes, view: HeadView, layout: Layout = "lines", size: _Size | None = None) -> None:

@@ -279,10 +279,20 @@ def test_a_task_that_does_not_need_attention_is_pointed_out(verdict, warned, tmp
     assert ("can hardly explain" in page) == warned
 
 
+def test_all_but_the_verdicts_and_one_text_is_folded(tmp_path):
+    _, page = written(tmp_path, results(n=40, ran=("uniform", "permutation", "correlation")))
+    main = page[page.index("<main") : page.index("What was left out</h2>")]
+    innermost = re.compile(r"<details(?:(?!<details).)*?</details>", re.DOTALL)
+    while innermost.search(main):
+        main = innermost.sub("", main)
+    assert re.findall(r"<h2[^>]*>([^<]*)</h2>", main) == ["Verdicts", "A text"]
+    assert (main.count("<table"), main.count("<figure")) == (1, 0)
+
+
 def test_shades_of_examples(tmp_path):
     _, page = written(tmp_path, results(ran=()))
     shades = re.findall(r'<span title="([^"]*)" style="background: rgba\(([\d, ]+), ([\d.]+)\)">', page)
-    assert [float(shade) for *_, shade in shades] == [0.09, 0.55, 0.28, 0, 0.55, 0.28, 0, 0.28, 0, 0, 0, 0]
+    assert [float(shade) for *_, shade in shades] == [0.11, 0.55, 0.33, 0, 0.22, 0.11, 0, 0.11, 0, 0, 0, 0]
     assert shades[1][0] == "attention: 0.600"
     assert shades[4][:2] == ("gradient × input: -0.200", "213, 94, 0")
     assert shades[6][0] == "gradient × input: –"
@@ -293,6 +303,7 @@ def test_the_page_is_told_what_was_found_about_these_texts():
     found = results(n=40, ran=("uniform", "permutation"))._replace(epsilon=0.2)
     found.verdicts["verdict"] = ["fails" if test == "uniform" else "passes" for test in found.verdicts["test"]]
     context = explain_section(found).context
+    assert context["counts"] == {"fails": 1, "passes": 1}
     assert (context["n_texts"], context["verdicts"], context["models"], context["not_run"]) == (40, 2, 1, 1)
     assert (context["gate"], context["has_f1"], context["has_auc"], context["by_class"]) == ("fails", True, True, True)
     (part,) = (part for part in context["parts"] if part["heading"] == HEADINGS["permutation"])

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from attentionology.analyses.alignment.example import AlignedExample, ExampleMap, example_figure
@@ -13,7 +14,8 @@ from attentionology.analyses.alignment.layers import CELLS as ALIGNMENT_CELLS
 from attentionology.analyses.alignment.layers import error_figure
 from attentionology.analyses.coreference.figures import best_figure
 from attentionology.analyses.coreference.rows import under
-from attentionology.analyses.dependency.figures import best_heads_figure
+from attentionology.analyses.dependency.accuracy import TOTALS
+from attentionology.analyses.dependency.figures import best_heads_figure, ensembles_figure
 from attentionology.reports.drawing import panels
 from attentionology.reports.shapes import by_bins
 from tests.documents import counted_mentions
@@ -57,21 +59,53 @@ def dependency():
     return distinct(tables.cells), best[best["relation"] != "root"]
 
 
-def test_best_heads_beside_rules_and_ensembles_for_frequent_relations(dependency):
-    best = dependency[1].assign(tag_rule_heldout=[0.01 * number for number in range(len(dependency[1]))])
+def named_rows(axes):
+    """The relations of the rows from top to bottom, which are written at the left of all columns."""
+    names = [text for text in axes.texts if text.get_horizontalalignment() == "left" and text.xy[0] == 0]
+    return [text.get_text() for text in sorted(names, key=lambda text: text.xy[1])][1:]  # below their heading
+
+
+def test_best_heads_are_ranked_beside_the_best_of_all_rules(dependency):
+    count = len(dependency[1])
+    rules = {"tag_offset_heldout": np.linspace(0, 1, count), "tag_rule_heldout": np.linspace(1, 0, count)}
+    best = dependency[1].assign(**rules)
     best.iloc[0, best.columns.get_loc("accuracy_low")] = np.nan
     least = sorted(best["total"])[1]
     frequent = best[best["total"] >= least]
-    ensembles = frequent[["relation"]].iloc[::-1].assign(heldout_accuracy=np.linspace(0.3, 0.6, len(frequent))).iloc[1:]
-    shown = lines(best_heads_figure(best, min_count=least, ensembles=ensembles).axes[0])
-    assert_values(shown["nearest word by part of speech"], 100 * frequent["tag_rule_heldout"], axis=0)
-    known = ensembles.set_index("relation")["heldout_accuracy"]
-    together = [100 * known.get(name, np.nan) for name in frequent["relation"]]
-    assert_values(shown["ensemble, scored on the other half"], together, axis=0)
-    assert np.isnan(together).sum() == 1
-    assert "best head (95 % interval)" in shown  # that one head has no interval is no matter
-    without = lines(best_heads_figure(best.assign(accuracy_low=np.nan), min_count=10**6).axes[0])
-    assert_values(without["best head"], 100 * best["accuracy"], axis=0)  # all of them are rare
+    totals = frequent[frequent["relation"].isin(TOTALS)]
+    ranked = pd.concat([totals, frequent.drop(totals.index).sort_values("accuracy", ascending=False)])
+    figure = best_heads_figure(best, min_count=least)
+    (axes,) = figure.axes
+    assert named_rows(axes) == ["all", "  -nopunct", "  -noroot", *ranked["relation"][len(TOTALS) :]]
+    shown = {label: points for label, points in lines(axes).items() if not label.startswith("_")}
+    assert len(shown) == 4  # more marks could not be told apart
+    assert_values(shown["best head (95 % interval)"], 100 * ranked["accuracy"], axis=0)  # although one has no interval
+    of_offset = ranked["heldout_accuracy"] - ranked["heldout_gain"]
+    best_rule = pd.concat([of_offset, ranked["tag_offset_heldout"], ranked["tag_rule_heldout"]], axis=1).max(axis=1)
+    assert_values(shown["best rule (position or parts of speech)"], 100 * best_rule, axis=0)
+    for name in ("nsubj", "a relation with a very long name"):
+        wide = best_heads_figure(best.replace("nsubj", name), min_count=1)
+        wide.draw_without_rendering()
+        assert wide.axes[0].get_position().width >= 0.55, name
+    without = dependency[1].assign(accuracy_low=np.nan, heldout_accuracy=np.nan)
+    (axes,) = best_heads_figure(without, min_count=10**6).axes  # all of them are rare
+    assert sorted(lines(axes)["best head"][:, 0]) == pytest.approx(sorted(100 * without["accuracy"]))
+    assert sorted(lines(axes)["best rule (fixed offset)"][:, 0]) == pytest.approx(sorted(100 * best["offset_accuracy"]))
+
+
+def test_several_heads_stand_beside_one_head_with_the_interval_of_the_difference(dependency):
+    best = dependency[1]
+    names = best["relation"][~best["relation"].isin(TOTALS)][::-1]
+    heldout, count = np.linspace(0.2, 0.6, len(names)), len(names)
+    columns = {"heldout_accuracy": heldout, "single_accuracy": heldout / 2, "gain_low": 0.01, "gain_high": 0.4}
+    ensembles = pd.DataFrame({"relation": names, "heads": [f"{row}-1 + 9-9" for row in range(count)], **columns})
+    figure: Any = ensembles_figure(best, ensembles, min_count=1)
+    (axes,) = figure.axes
+    assert named_rows(axes) == [*names[::-1]]  # those that find most on top
+    assert_values(lines(axes)["one head"], 50 * heldout[::-1], axis=0)
+    (first, *_) = segments(axes)
+    assert first[:, 0] == pytest.approx([31, 70])  # from 30 % of one head
+    assert ensembles_figure(best, ensembles.assign(relation="absent"), min_count=1) is None
 
 
 def test_numbers_of_the_paper_stand_beside_the_best_heads_of_their_types_of_mentions():

@@ -142,10 +142,17 @@ def test_a_grid_has_a_panel_for_each_sentence_and_head():
 def test_a_panel_of_lines_is_as_large_as_its_words():
     """In inches: 0.075 for each letter of the longest word on both sides, and 0.19 for each line."""
     short = VIEW.restricted([1, 3])
-    figure = draw([[VIEW, short], [short, short]])
+    figure = draw([[VIEW, short], [short, short]], title="Two heads")
     (width, height) = figure.get_size_inches()
-    assert (width, height) == pytest.approx((2.05 + 1.75, 1.615 + 0.855 + 0.285))  # with the legend
-    expected = [(0, 0, 2.05, 1.615), (2.05, 0, 1.75, 1.615), (0, 1.615, 2.05, 0.855), (2.05, 1.615, 1.75, 0.855)]
+    above, below = 1.5 * 0.19, 3.5 * 0.19  # a title, and three lines of a legend
+    assert (width, height) == pytest.approx((2.05 + 1.75, above + 1.615 + 0.855 + below))
+    first, second = above, above + 1.615
+    expected = [
+        (0, first, 2.05, 1.615),
+        (2.05, first, 1.75, 1.615),
+        (0, second, 2.05, 0.855),
+        (2.05, second, 1.75, 0.855),
+    ]
     for axes, (left, top, wide, high) in zip(figure.axes, expected, strict=True):
         box = axes.get_position()
         inches = (width * box.x0, height * (1 - box.y1), width * box.width, height * box.height)
@@ -154,17 +161,25 @@ def test_a_panel_of_lines_is_as_large_as_its_words():
     heading, *words = (text.get_position() for text in figure.axes[0].texts)
     assert heading == pytest.approx((1.025, 0.152))
     assert words == [pytest.approx((x, 0.19 * (2 + row))) for row in range(6) for x in (0.475, 1.575)]
-    (legend,) = figure.texts
+    title, legend = figure.texts
+    assert (title.get_position(), title.get_text()) == ((0.01, 1.0), "Two heads")
     assert legend.get_position() == pytest.approx((0.01, 0.057 / height))
-    assert legend.get_text() == "Lines to the syntactic head of a word are green."
-    (of_arcs,) = draw([[VIEW]], layout="arcs").texts
-    assert of_arcs.get_text() == (
-        "Arrows lead from head to dependent: guesses above, green if right, orange and dashed if wrong; the annotation "
-        "below."
+    words_of_legend = " ".join(legend.get_text().split())
+    assert words_of_legend == (
+        "Lines lead from each word to those that it attends to: the darker, the larger the value (full color: weight "
+        "1). Lines to the syntactic head of a word are green."
     )
-    plain = draw([[short]])  # none of its words has a known head
-    assert not plain.texts
-    assert plain.get_size_inches() == pytest.approx((1.75, 0.855))
+    norms = replace(short, kind="norm", scale=3.25)  # none of its words has a known head
+    (of_arcs,) = draw([[short, norms]], layout="arcs").texts
+    assert " ".join(of_arcs.get_text().split()).endswith("the larger its value (full color: weight 1, norm 3.25).")
+    (of_tree,) = draw([[VIEW]], layout="arcs").texts
+    assert "Guesses are green if right, orange and dashed if wrong." in " ".join(of_tree.get_text().split())
+
+
+def test_a_drawing_names_its_model_and_counts_its_words():
+    shown = Shown(((VIEW, replace(VIEW, head=10)), (VIEW, VIEW)), "lines", "bert", special=False)
+    (title, _) = shown.figure().texts
+    assert title.get_text() == "Heads 3-9 and 3-10 of bert on 2 sentences, 8 words"
 
 
 def test_a_panel_of_arcs_is_as_large_as_its_words_and_arcs():
@@ -181,7 +196,8 @@ def test_a_panel_of_arcs_is_as_large_as_its_words_and_arcs():
     baseline = above + 0.57
     height = baseline + below + 0.285
     assert axes.get_ylim() == pytest.approx((height, 0))
-    assert figure.get_size_inches() == pytest.approx((2.9625, height + 0.285))
+    n_lines = figure.texts[0].get_text().count("\n") + 1
+    assert figure.get_size_inches() == pytest.approx((2.9625, height + 0.19 * (n_lines + 0.5)))
     places = [text.get_position() for text in axes.texts]
     assert places[0] == pytest.approx((0.15, 0.152))
     assert places[1:7] == [pytest.approx((center, baseline)) for center in centers]

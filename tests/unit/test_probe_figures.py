@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
+from scipy.stats import binomtest
 
 from attentionology.analyses.probing.head_weights import weights_figure
-from attentionology.analyses.probing.lengths import by_bin, lengths_figure
+from attentionology.analyses.probing.lengths import by_bin, lengths_figure, wilson
 from attentionology.analyses.probing.runs import training_figure
 from attentionology.analyses.probing.scores import methods_figure
 from attentionology.reports.drawing import BLUE, GREY
@@ -90,6 +91,18 @@ def test_figure_of_lengths_has_a_line_for_every_method_that_says_something():
     assert labels == ("distance between word and head, in words", "UAS (%)")
     joined = np.asarray(figure.axes[0].lines[1].get_ydata())
     assert np.isnan(joined[0])  # roots have no distance
+    of_attention = figure.axes[0].collections[[*lines].index("attention")]
+    limits = [path.vertices[:, 1] / 100 for path in of_attention.get_paths()]
+    for (low, high), row in zip(limits, own.itertuples(), strict=True):
+        correct = round(row.uas * row.total)  # of one run
+        expected = binomtest(correct, row.total).proportion_ci(method="wilson")
+        assert (low, high) == pytest.approx((expected.low, expected.high), abs=0.5 / row.total)
+
+
+@pytest.mark.parametrize(("correct", "n"), [(0, 5), (5, 5), (13, 40)])
+def test_intervals_of_lengths_are_those_of_scipy(correct, n):
+    expected = binomtest(correct, n).proportion_ci(method="wilson")
+    assert wilson(correct / n, n) == pytest.approx((expected.low, expected.high), abs=1e-6)
 
 
 @pytest.mark.parametrize("dev", [False, True])

@@ -187,7 +187,7 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("explanation", {"facts": []}, ("fact a",), ()),
     (
         "explanation",
-        {"verdicts": []},
+        {"verdicts": 0},
         ("[explain_verdicts]", "How to read the verdicts", "uniform attention does"),
         ("There is no verdict", "[explain_left_out]"),
     ),
@@ -210,7 +210,13 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("explanation", example(EXPLANATION, "parts", by_class=""), ("By predicted class",), ("[whole] [rest]",)),
     ("explanation", {"svgs": Figures("explain_a")}, ("CAPTION",), ("[figure explain_training]",)),
     ("explanation", {"svgs": Figures("explain_training")}, ("Training",), ("CAPTION",)),
-    ("explanation", {"examples": []}, ("Examples", "Point at"), ()),
+    ("explanation", {"examples": []}, ("A text", "Point at"), ()),
+    (
+        "explanation",
+        {"examples": EXPLANATION["examples"] * 3},
+        ("A text",),
+        ("One text The colors", "More texts label: good · predicted"),
+    ),
     ("explanation", example(EXPLANATION, "examples", query=""), ("Query",), ('<p class="words" dir="rtl">',)),
     ("explanation", example(EXPLANATION, "examples", is_right_to_left=False), (), ('<p class="words"><span',)),
     (

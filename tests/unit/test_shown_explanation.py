@@ -150,15 +150,16 @@ def test_few_texts_are_points_and_many_a_distribution():
     """The two groups of a range of weights stand side by side, each value above its range."""
     rng = np.random.default_rng(0)
     first = pd.DataFrame({"max_attention": [0.1] * 9 + [0.25] * 10 + [0.9] * 12, "x": [*rng.random(19), *[0.5] * 12]})
-    second = pd.DataFrame({"max_attention": [0.3] * 10, "x": rng.random(10)})
+    second = pd.DataFrame({"max_attention": [0.3] * 10 + [0.2] * 10, "x": [*rng.random(10), *[0.25] * 10]})
     figure: Any = violins([("a", "#111111", first), ("b", "#222222", second)], "x", "label", "")
     (axes,) = figure.axes
     ticks = [label.get_text() for label in axes.get_xticklabels()]
-    assert ticks == ["0–0.25\nn = 9", "0.25–0.5\nn = 20", "0.5–0.75\nn = 0", "0.75–1\nn = 12"]
-    assert axes.get_xlim() == (-0.5, 3.5)
+    assert ticks == ["0–0.25\nn = 19", "0.25–0.5\nn = 20", "0.5–1\nn = 12"]  # no range has fewer than ten
+    assert axes.get_xlim() == (-0.5, 2.5)
     points = [each for each in axes.collections if isinstance(each, PathCollection) and np.size(each.get_offsets())]
     bodies = [each for each in axes.collections if not isinstance(each, PathCollection)]
-    for dots, values, middle in zip(points, (first["x"][:9], first["x"][19:]), (-0.2, 2.8), strict=True):
+    drawn_points = (first["x"][:9], first["x"][19:], second["x"][10:])  # few, or all alike
+    for dots, values, middle in zip(points, drawn_points, (-0.2, 1.8, 0.2), strict=True):
         offsets = np.asarray(dots.get_offsets())
         np.testing.assert_allclose(offsets[:, 1], values)
         assert np.abs(offsets[:, 0] - middle).max() <= 0.08  # a fifth of the width of a group
@@ -167,10 +168,10 @@ def test_few_texts_are_points_and_many_a_distribution():
         assert (outline.min(), outline.max()) == pytest.approx((middle - 0.18, middle + 0.18))
         assert to_hex(body.get_facecolor()[0]) == to_hex(body.get_edgecolor()[0]) == color
     medians = [np.asarray(line.get_data()).T.tolist() for line in axes.lines if line.get_color() == "#000000"]
-    drawn_values = (first["x"][:9], first["x"][9:19], first["x"][19:], second["x"])
+    drawn_values = (first["x"][:9], first["x"][9:19], first["x"][19:], second["x"][10:], second["x"][:10])
     expected = [
         [[m - 0.12, v.median()], [m + 0.12, v.median()]]
-        for m, v in zip((-0.2, 0.8, 2.8, 1.2), drawn_values, strict=True)
+        for m, v in zip((-0.2, 0.8, 1.8, 0.2, 1.2), drawn_values, strict=True)
     ]
     np.testing.assert_allclose(medians, expected)
     assert [key.get_text() for key in figure.legends[0].get_texts()] == ["a", "b"]
@@ -181,31 +182,34 @@ def test_figure_of_training_has_a_line_for_each_model(last):
     """Losses of adversaries have their own panel, and without dev texts the last one says so."""
     rows = [
         {"model": model, "epoch": epoch, "loss": place + 1 / epoch, "dev_auc": np.nan}
-        for place, model in enumerate(("tested", "seed_1", "seed_2", "wrong"))
+        for place, model in enumerate(("tested", "tying", "mlm", "seed_1", "wrong"))
         for epoch in range(1, last + 1)
     ]
-    roles = {"tested": "base", "seed_1": "seed", "seed_2": "seed", "wrong": "adversary"}
+    roles = {"tested": "base", "tying": "regularizer", "mlm": "regularizer", "seed_1": "seed", "wrong": "adversary"}
     figure: Any = training_figure(pd.DataFrame(rows), roles, title="t")
     others, adversaries, dev = figure.axes
     drawn = [*others.lines, *adversaries.lines]
-    assert (len(others.lines), len(adversaries.lines), len(dev.lines)) == (3, 1, 0)
-    for place, (line, role) in enumerate(zip(drawn, roles.values(), strict=True)):
+    assert (len(others.lines), len(adversaries.lines), len(dev.lines)) == (4, 1, 0)
+    labels = ["tested", "tying", "mlm", "other seeds", "trained adversaries"]
+    for place, (line, label) in enumerate(zip(drawn, labels, strict=True)):
         epochs = np.arange(1, last + 1)
         np.testing.assert_allclose(np.asarray(line.get_data()), [epochs, place + 1 / epochs])
-        assert (line.get_marker() == "o", line.get_label()) == (last == 20, role)
-    assert len({line.get_color() for line in drawn}) == 3
+        assert (line.get_marker() != "None", line.get_label()) == (last == 20, label)
+    assert len({(line.get_color(), line.get_linestyle(), line.get_marker()) for line in drawn}) == 5
     assert drawn[0].get_zorder() > drawn[1].get_zorder()  # the tested model is in front
+    assert [axes.get_yscale() for axes in figure.axes] == ["log", "linear", "linear"]  # from 0.05 to 4
     assert [axes.get_xlim() for axes in figure.axes] == [(0.5, last + 0.5)] * 2 + [(0.5, 1.5)]
     ticks = list(range(1, last + 1, 4))
     assert [axes.get_xticks().tolist() for axes in figure.axes] == [ticks, ticks, [1]]
     assert [[text.get_text() for text in axes.texts] for axes in figure.axes] == [[], [], ["no dev texts"]]
-    assert [key.get_text() for key in figure.legends[0].get_texts()] == ["base", "seed", "adversary"]
+    assert [key.get_text() for key in figure.legends[0].get_texts()] == labels
 
 
-def test_words_are_shaded_by_their_share_of_the_largest_weight(results):
+def test_words_are_shaded_on_one_scale(results):
+    """Uniform attention is as faint as it is small, and half of all weight has full color."""
     (example,) = explain_section(results).context["examples"]
     shades = [[word["shade"] for word in panel["words"]] for panel in example["panels"]]
-    assert shades == [pytest.approx(each) for each in ([1 / 6, 1, 0.5, 0], [1, 0.5, 0, 0.5], [0, 0, 0, 0])]
+    assert shades == [pytest.approx(each) for each in ([0.2, 1, 0.6, 0], [0.4, 0.2, 0, 0.2], [0, 0, 0, 0])]
     assert [panel["name"] for panel in example["panels"]] == ["attention", "gradient × input", "nothing"]
 
 

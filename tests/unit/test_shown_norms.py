@@ -99,21 +99,38 @@ def test_figure_of_weight_and_norm(results, columns, monkeypatch):
     for axes, layer in zip(figure.axes, range(4), strict=False):
         assert axes.get_title() == f"{f'layer {layer}' if layer else 'all layers'}, ρ = {rho_of(results, layer):.2f}"
         grid = results.spread.grid[results.spread.grid["layer"] == layer]
-        for dots, (_, places) in zip(axes.collections, grid.groupby("class", sort=False), strict=True):
-            frequent = places["pairs"] >= 0.002 * places["pairs"].sum()
-            drawn = places[frequent & (places["weight"] > 0) & (places["value_norm"] > 0)]
-            offsets = np.asarray(dots.get_offsets())
-            np.testing.assert_allclose(offsets[:, 0], drawn["weight"] * 100 * 2**0.5)
-            np.testing.assert_allclose(offsets[:, 1], drawn["value_norm"] * 2**0.125)
-            np.testing.assert_allclose(dots.get_sizes(), 250 * drawn["pairs"] / places["pairs"].sum())
+        for lines, (_, places) in zip(batched(axes.lines, 3), grid.groupby("class", sort=False), strict=True):
+            ends = ends_of(lines)
+            weights, norms = places["weight"] * 100 * 2**0.5, places["value_norm"] * 2**0.125
+            for drawn, edges in ((ends[:3], weights), (ends[3:], norms)):
+                each = np.sort(np.repeat(edges, places["pairs"]))  # the value of every pair
+                named = [each[np.ceil(share * len(each)).astype(int) - 1] for share in (0.1, 0.5, 0.9)]
+                np.testing.assert_allclose(drawn, [value or each[each > 0].min() for value in named])
 
 
-def test_cells_without_weight_or_norm_and_rare_ones_are_not_drawn(results):
-    places = [(0.5, 1, 497), (0.25, 2, 2), (0.25, 1, 1), (0, 1, 250), (0.5, 0, 250)]
+def batched(items, n):
+    return zip(*[iter(items)] * n, strict=True)
+
+
+def ends_of(lines):
+    """The ends of the two lines of a cross, each with the place of its mark between them."""
+    across, upright, mark = (np.asarray(line.get_data(), dtype=float) for line in lines)
+    (x,), (y,) = mark
+    assert (across[1] == y).all()
+    assert (upright[0] == x).all()
+    return across[0, 0], x, across[0, 1], upright[1, 0], y, upright[1, 1]
+
+
+def test_a_cross_has_the_median_and_four_in_five_pairs(results):
+    places = [(0, 2, 9), (0.25, 1, 39), (0.5, 1, 32), (1.0, 4, 12), (2.0, 4, 8)]
     rows = [(0, "other", *place) for place in places]
     grid = pd.DataFrame(rows, columns=["layer", "class", "weight", "value_norm", "pairs"])
-    (dots,) = grid_figure(results.spread._replace(grid=grid)).axes[0].collections
-    np.testing.assert_allclose(np.asarray(dots.get_offsets()) / [2**0.5, 2**0.125], [[50, 1], [25, 2]])
+    ends = ends_of(grid_figure(results.spread._replace(grid=grid)).axes[0].lines)
+    scales = [100 * 2**0.5] * 3 + [2**0.125] * 3
+    np.testing.assert_allclose(np.array(ends) / scales, [0.25, 0.5, 1.0, 1, 1, 4])
+    below = grid.assign(pairs=[50, 0, 0, 0, 50])  # cells that begin at 0 are part of the next
+    ends = ends_of(grid_figure(results.spread._replace(grid=below)).axes[0].lines)
+    np.testing.assert_allclose(np.array(ends[:3]) / scales[0], [0.25, 0.25, 2.0])
 
 
 def rho_of(results, layer):

@@ -137,16 +137,16 @@ def with_differences(survey: Survey, **changes: Any) -> Survey:
 @pytest.mark.parametrize(
     ("losses", "limits", "colors"),
     [
-        ((-0.1, -0.04, -0.039), (-10, 0), ["black", "black", "white"]),  # 60 % of the way from -10 to 0 is -4
-        ((-0.05, 0.05, 0.0), (-5, 5), ["black", "white", "black"]),
-        ((0.02, 0.02, 0.02), (2, 2), ["black", "black", "black"]),  # all are the lightest ones
+        ((-0.1, -0.086, -0.084), (-10, 10), ["white", "white", "black"]),
+        ((-0.05, 0.05, 0.0), (-5, 5), ["white", "white", "black"]),
+        ((0.002, 0.002, 0.002), (-1, 1), ["black", "black", "black"]),  # no color shows tenths of a point
     ],
 )
-def test_large_losses_are_light_and_others_dark_with_white_text(
+def test_losses_are_on_a_scale_around_0_and_the_largest_have_white_text(
     losses: Sequence[float], limits: tuple[float, float], colors: list[str]
 ) -> None:
     left, right, bar = drawn(transfer_of(transferred(losses)))
-    assert bar.get_ylabel() == "loss (percentage points)"
+    assert bar.get_xlabel() == "loss (percentage points; below 0, the chosen head finds less)"
     assert [color for _, color in entries(left)] == colors
     assert left.collections[0].get_clim() == pytest.approx(limits)
     values: Any = np.ma.filled(np.ma.asarray(left.collections[0].get_array(), dtype=float), np.nan).reshape(3, 3)
@@ -168,12 +168,12 @@ def test_models_and_maps_have_a_row_of_losses_each_and_none_where_the_relation_i
     means = losses_of(survey).means
     norm = {**means[0], "map": "norm", "loss": -0.2}
     survey = with_losses(survey, means=(*means, norm))
-    first, _, second, right, _ = drawn(transfer_of(survey))
+    first, _, second, empty, _ = drawn(transfer_of(survey))
     assert [axes.get_title("left").split() for axes in (first, second)] == [
         "m (weight): mean over relations".split(), "m (norm): mean over relations".split(),
     ]  # fmt: skip
-    assert (right.get_visible(), entries(second)) == (False, [("-20.0", "black")])
-    assert {axes.collections[0].get_clim() for axes in (first, second)} == {(-20.0, 0.0)}
+    assert (empty.get_visible(), entries(second)) == (False, [("-20.0", "white")])
+    assert {axes.collections[0].get_clim() for axes in (first, second)} == {(-20.0, 20.0)}
     assert first.figure.get_suptitle() == ""
     monkeypatch.setattr(transfer, "_MOST_ROWS", 1)
     first, _, _ = drawn(transfer_of(survey))  # two panels and the bar of colors

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator
 
 from ....reports.drawing import (
     BLACK,
     BLUE,
     GREEN,
     GREY,
+    MARKERS,
     ORANGE,
     PURPLE,
     SKY,
     TEXT,
     YELLOW,
     finish,
+    log_scale,
     panel,
     panels,
     styled,
@@ -36,10 +41,12 @@ MAX_CLASSES = 6
 """The largest number of classes by which figures and tables on the page are split."""
 
 _ROLES = {"base": BLACK, "uniform": GREY, "seed": SKY, "guided": PURPLE, "adversary": ORANGE, "regularizer": GREEN}
+_ALIKE = {"seed": "other seeds", "adversary": "trained adversaries"}  # models that differ in a number alone
+_DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
+_WIDE_RANGE = 5  # a loss that is so many times as large as another one would leave it no room
 _FEW_EPOCHS = 20
 _COLORS = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW)
 _BINS = (0.25, 0.5, 0.75)
-_BIN_NAMES = ("0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1")
 FEW = 10
 """With fewer values, points are drawn instead of a distribution."""
 
@@ -95,14 +102,15 @@ def max_attention_figure(column: str, label: str) -> Callable[[ExplainResults, s
 @styled
 def violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label: str, title: str) -> Figure:
     """Draw a violin with its median for each range of weights and each group of texts, or few texts as points."""
-    counts = np.zeros(len(_BIN_NAMES), dtype=int)
+    edges, names = filled_bins(np.concatenate([of_group["max_attention"].to_numpy() for *_, of_group in groups]))
+    counts = np.zeros(len(names), dtype=int)
     rng = np.random.default_rng(0)
     figure, axes = panel(TEXT, 3.0, "y")
     width = 0.8 / len(groups)
     for index, (_, color, of_group) in enumerate(groups):
-        bins = np.digitize(of_group["max_attention"], _BINS)
+        bins = np.digitize(of_group["max_attention"], edges)
         from_center = (index - (len(groups) - 1) / 2) * width  # the groups of a range lie side by side
-        for position in range(len(_BIN_NAMES)):
+        for position in range(len(names)):
             values = of_group[column].to_numpy(dtype=np.float64)[bins == position]
             counts[position] += len(values)
             middle = position + from_center
@@ -115,15 +123,27 @@ def violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label:
             if len(values):
                 ends = (middle - 0.3 * width, middle + 0.3 * width)
                 axes.plot(ends, [np.median(values)] * 2, color=BLACK, linewidth=1.4, solid_capstyle="butt")
-    for edge in range(1, len(_BIN_NAMES)):
+    for edge in range(1, len(names)):
         axes.axvline(edge - 0.5, color="#eeeeee", linewidth=0.6)
-    axes.set_xticks(range(len(_BIN_NAMES)), [f"{name}\nn = {n:,}" for name, n in zip(_BIN_NAMES, counts, strict=True)])
-    axes.set_xlim(-0.5, len(_BIN_NAMES) - 0.5)
+    axes.set_xticks(range(len(names)), [f"{name}\nn = {n:,}" for name, n in zip(names, counts, strict=True)])
+    axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_ylim(bottom=0)
     axes.set_xlabel(in_items("attention to the most attended word"))
     axes.set_ylabel(label)
     finish(figure, axes, title, [Patch(color=color, alpha=0.55, label=name) for name, color, _ in groups])
     return figure
+
+
+def filled_bins(weights: npt.NDArray[np.float64]) -> tuple[list[float], list[str]]:
+    """Return the edges between ranges of weights, and their names. Quarters with few weights are joined with others."""
+    edges = list[float]()
+    for edge in _BINS:
+        if ((weights >= (edges[-1] if edges else 0)) & (weights < edge)).sum() >= FEW:
+            edges.append(edge)
+    if edges and (weights >= edges[-1]).sum() < FEW:
+        edges.pop()
+    ends = [0.0, *edges, 1.0]
+    return edges, [f"{low:g}–{high:g}" for low, high in pairwise(ends)]
 
 
 def draw_adversaries(axes: Axes, rows: pd.DataFrame, color: str, label: str, top: float) -> None:
@@ -161,24 +181,31 @@ def training_figure(history: pd.DataFrame, roles: Mapping[str, str], *, title: s
         "dev AUC": ("dev_auc", history),
     }
     shown = {label: (column, rows) for label, (column, rows) in panels_by_label.items() if len(rows)}
-    figure, (row,) = panels(TEXT, 2.6, columns=len(shown))
+    figure, (row,) = panels(TEXT, 3.2, columns=len(shown))
     handles: dict[str, Line2D] = {}
+    looks = _looks(history, roles)
     for axes, (label, (column, all_rows)) in zip(row, shown.items(), strict=True):
         rows = all_rows[all_rows[column].notna()]
         last = int(rows["epoch"].max()) if len(rows) else 1
         for (model,), epochs in rows.groupby(["model"], sort=False):
-            role = roles.get(str(model), "base")
+            role, place = looks[str(model)]
+            name = _ALIKE.get(role, clipped(str(model)))
             (line,) = axes.plot(
                 epochs["epoch"],
                 epochs[column].astype(float),
-                marker="o" if last <= _FEW_EPOCHS else None,
-                markersize=2.5,
+                marker=MARKERS[place % len(MARKERS)] if last <= _FEW_EPOCHS else None,
+                linestyle=_DASHES[place % len(_DASHES)],
+                markersize=3,
                 linewidth=0.9,
                 color=_ROLES.get(role, BLACK),
                 zorder=4 if role == "base" else 2,
-                label=role,
+                label=name,
             )
-            handles.setdefault(role, line)
+            handles.setdefault(name, line)
+        values = rows[column].astype(float)
+        if column == "loss" and (values > 0).all() and values.max() > _WIDE_RANGE * values.min():
+            log_scale(axes, "y")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.set_xlabel("epoch")
         axes.set_ylabel(label)
         axes.set_xticks([tick + 1 for tick in ticks(last)])
@@ -187,6 +214,15 @@ def training_figure(history: pd.DataFrame, roles: Mapping[str, str], *, title: s
         if not len(rows):
             axes.text(0.5, 0.5, "no dev texts", transform=axes.transAxes, ha="center", color=GREY)
             axes.set_yticks([])
-    figure.legend(handles=list(handles.values()), loc="outside lower center", ncols=len(handles), frameon=False)
-    figure.suptitle(title, x=0.01, ha="left")
+    finish(figure, row[0], title, list(handles.values()), labeled=False)
     return figure
+
+
+def _looks(history: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, tuple[str, int]]:
+    """Return the role of each model, and its place among the models of this role; 0 for all that look alike."""
+    looks: dict[str, tuple[str, int]] = {}
+    for model in map(str, dict.fromkeys(history["model"])):
+        role = roles.get(model, "base")
+        before = sum(other == role for other, _ in looks.values())
+        looks[model] = role, 0 if role in _ALIKE else before
+    return looks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,9 @@ from ..contract.summary import OVERALL
 from .columns import EXPLAIN_MODELS, EXPLAIN_VERDICTS, MEAN, shown_bounds, shown_value
 from .plots import MAX_CLASSES, has_values, training_figure
 
+_SCALE = (0.05, 0.1, 0.25, 0.5)
+"""The weights whose colors the page shows; from the last one on, words have full color."""
+
 _PAGE = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 _PAGE.filters |= {"percent": percent, "number": number, "value": shown_value, "bounds": shown_bounds}
 
@@ -59,6 +63,7 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
             template=Path(__file__).with_name("section.html.j2"),
             context={
                 "verdicts": len(verdicts),
+                "counts": Counter(row["verdict"] for row in verdicts),
                 "gate": next((row["verdict"] for row in verdicts if row["test"] in gates), ""),
                 "parts": [part for test in tests if (part := _part(results, test))],
                 "models": len(results.models),
@@ -66,6 +71,7 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
                 "has_auc": has_values(results.models, "auc"),
                 "item": results.item,
                 "examples": [_shaded(text) for text in results.examples],
+                "scale": [(weight, _shade(weight)) for weight in _SCALE],
                 "by_class": len(results.classes) <= MAX_CLASSES,
                 "n_texts": len(results.texts),
                 "facts": list(results.facts),
@@ -210,16 +216,15 @@ def _measured(rows: Sequence[Row], all_rows: Sequence[Row], *first: TableColumn)
 
 
 def _shaded(text: HighlightedText) -> dict[str, Any]:
-    """Return an example with the shade of each word, from 0 to 1 within each panel."""
+    """Return an example with the shade of each word, from 0 to 1 on a scale that is the same for all panels."""
     joined = joined_words(text.words)  # the indices of words that no space follows
     panels = []
     for panel in text.panels:
-        largest = max((abs(weight) for weight in panel.weights if math.isfinite(weight)), default=0.0) or 1.0
         words = [
             {
                 "word": word,
                 "weight": weight,
-                "shade": abs(weight) / largest if math.isfinite(weight) else 0.0,
+                "shade": _shade(weight),
                 "after": "" if index in joined else " ",
             }
             for index, (word, weight) in enumerate(zip(text.words, panel.weights, strict=True))
@@ -233,6 +238,11 @@ def _shaded(text: HighlightedText) -> dict[str, Any]:
         "panels": panels,
         "is_right_to_left": is_right_to_left(text.words),
     }
+
+
+def _shade(weight: float) -> float:
+    """Return the shade of a weight, from 0 to 1. Weights are shares of a text, whatever measures them."""
+    return min(1.0, abs(weight) / _SCALE[-1]) if math.isfinite(weight) else 0.0
 
 
 def explain_table(results: ExplainResults, *, width: int) -> RenderableType:
