@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from markupsafe import Markup
-
 NAN = math.nan
 HEAD: dict[str, Any] = {"layer": 3, "head": 4, "correct": 7, "direction": "mention->antecedent", "offset": -2}
 
@@ -35,23 +33,14 @@ COREFERENCE: dict[str, Any] = {
         }
     ],
     "choices": 288,
-    "best": HEAD,
     "reasons": [("no answer", 1100)],
-    "examples": {
-        right: [
-            (
-                {"before": f"{name} before", "mention": name, "after": "after", "document": "doc", "type": "pronoun"},
-                f"[candidates of {name}]",
-                Markup(' dir="rtl"'),
-            )
-        ]
-        for right, name in ((True, "SHE"), (False, "HE"))
-    },
+    "mistakes": [("all", "3-4", "#of-all"), ("pronoun", "1-2", "#of-pronouns")],
 }
 DEPENDENCY: dict[str, Any] = {
     "map_facts": ["fact a", "fact b"],
     "min_count": 11,
     "is_enhanced": False,
+    "mistakes": [("obj", "3-4", "#of-obj")],
     "example": {
         **HEAD,
         "relation": "obj",
@@ -217,14 +206,9 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "she (n = 1,300) minus he (n = 1,400): above 0 in 5, below 0 in 6 of 144 heads",
             "[coreference_largest_contrasts_1] The largest of 288 differences",
             "[figure coreference_contrasts] The figure shows",
-            "[coreference_picks]",
-            "[coreference_failures]",
+            "words around them: all, head 3-4 · pronoun, head 1-2. How often",
             "among ALL.",
             "[coreference_ensembles] [legend of coreference_ensembles]",
-            "Where the best head is right The weights are those of head 3-4, m→ante, from the mention to each",
-            "SHE before [SHE] after doc, pronoun [candidates of SHE]",
-            "Where the best head is wrong",
-            "HE before [HE] after doc, pronoun [candidates of HE]",
             "1,500 mentions have an antecedent in the corpus, of which 1,200 could be scored. 1,002 of the scored",
             "have no wrong candidate among EARLIER.",
             "no answer: 1,100",
@@ -244,7 +228,7 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "[dependency_ensembles] [legend of dependency_ensembles]",
             "1,500 of the first sentences are scored; 1,003 are left out",
             "[dependency_trees_best] [legend of dependency_trees_best]",
-            "obj [dependency_picks of obj] [dependency_failures of obj] nsubj [dependency_picks of nsubj]",
+            "words around them: obj, head 3-4. How often",
         ),
     ),
     "explanation": (

@@ -291,29 +291,40 @@ class AntecedentGuesses:
 
     def __call__(self, batch: MapBatch) -> Int[Tensor, "batch 2 layers heads n"]:
         """Return the guesses in both `DIRECTIONS`. If two mentions have the same head word, the first one is kept."""
-        # `antecedent_hits` decides exactly which guesses are right. A right guess is the best antecedent, and a wrong
-        # one is the best of the other candidates.
         choices = choices_of(batch, singletons=self.singletons)
-        hits = antecedent_hits(batch, choices, (self.policy,)).squeeze(1)  # choice, direction, layer, head
         position = word_positions(batch)
         picks = torch.full((len(batch), len(DIRECTIONS), *batch.maps.shape[1:4]), -1)
+        picked = picked_positions(batch, choices, self.policy, antecedent_hits(batch, choices, (self.policy,))[:, 0])
         for decision in reversed(range(len(choices))):  # so that the first of two mentions is written last
             index, choice = choices[decision]
-            start = choice.window.start
-            position_of_word = position[index]
-            mention = int(position_of_word[choice.head - start])
-            # The positions of the antecedents, and of all other candidates.
-            right, wrong = (
-                position_of_word[torch.tensor(sorted(words), dtype=torch.long) - start]
-                for words in (choice.gold, choice.candidates(self.policy) - choice.gold)
-            )
-            maps = batch.maps[index].cpu()
-            for direction, values in enumerate((maps[:, :, mention], maps[:, :, :, mention])):  # layer, head, position
-                best_right = right[values[..., right].argmax(-1)]
-                best_wrong = wrong[values[..., wrong].argmax(-1)] if len(wrong) else best_right
-                guesses = torch.where(hits[decision, direction], best_right, best_wrong)
-                picks[index, direction, :, :, mention] = guesses
+            picks[index, :, :, :, int(position[index, choice.head - choice.window.start])] = picked[decision]
         return picks
+
+
+def picked_positions(
+    batch: MapBatch,
+    choices: Sequence[tuple[int, Choice]],
+    policy: str,
+    hits: Bool[Tensor, "choices directions layers heads"],
+) -> Int[Tensor, "choices directions layers heads"]:
+    """Return the position that each head picks for each mention, given the `antecedent_hits` of a policy."""
+    # The hits are exact. A right pick is the best antecedent, and a wrong one is the best of the other candidates.
+    position = word_positions(batch)
+    picked = torch.empty(hits.shape, dtype=torch.long)
+    for decision, (index, choice) in enumerate(choices):
+        start, position_of_word = choice.window.start, position[index]
+        mention = int(position_of_word[choice.head - start])
+        # The positions of the antecedents, and of all other candidates.
+        right, wrong = (
+            position_of_word[torch.tensor(sorted(words), dtype=torch.long) - start]
+            for words in (choice.gold, choice.candidates(policy) - choice.gold)
+        )
+        maps = batch.maps[index].cpu()
+        for direction, values in enumerate((maps[:, :, mention], maps[:, :, :, mention])):  # layer, head, position
+            best_right = right[values[..., right].argmax(-1)]
+            best_wrong = wrong[values[..., wrong].argmax(-1)] if len(wrong) else best_right
+            picked[decision, direction] = torch.where(hits[decision, direction], best_right, best_wrong)
+    return picked
 
 
 BASELINES = ("nearest", "head match", "rule-based", "random")

@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 
 from ...corpora_loaders.coreference import Document
 from ...extractors import MapBatch
-from ...reports.columns import Row, Schema, TableColumn
-from ...reports.format import rows_of
-from ...reports.table import ShownTable
-from ...storage.writing import is_right_to_left, running_text
+from ...reports.columns import Schema, TableColumn
+from ...storage.writing import running_text
 from .decisions import DIRECTIONS, Choice, antecedent_hits, choices_of
 from .rows import FIRST_WINDOWS, CoreferenceQuestion, CoreferenceResults, Head, LookupContext, Mentions
 
 EXAMPLES = 5
-"""The number of right decisions, and of wrong decisions, that the report shows."""
+"""The number of right decisions, and of wrong decisions, that are kept."""
 
 _SHOWN_CANDIDATES = 6
 _SHOWN_WORDS = 12
@@ -85,7 +81,6 @@ class Examples(CoreferenceQuestion):
 
     name = "examples"
     tables = (DECISIONS,)
-    template = Path(__file__).with_name("examples.html.j2")
 
     def look(self, lookup_context: LookupContext) -> dict[str, Any]:
         """Look for right and wrong decisions of the best head, in as many documents as possible."""
@@ -132,20 +127,6 @@ class Examples(CoreferenceQuestion):
             for candidate in example["candidates"]
         ]
         return {DECISIONS.name: pd.DataFrame(candidates, columns=DECISIONS.names)}
-
-    def values(self, answer: tuple[ShownExample, ...], results: CoreferenceResults) -> Mapping[str, Any]:
-        """Return the right and the wrong examples, each with its candidates and its direction of writing."""
-        return {
-            "best": rows_of(results.best)[0],
-            "examples": {
-                right: [
-                    (row, candidates_table(row), _direction(row))
-                    for row in map(asdict, answer)
-                    if row["right"] == right
-                ]
-                for right in (True, False)
-            },
-        }
 
 
 def _read(example: Mapping[str, Any]) -> ShownExample:
@@ -225,21 +206,3 @@ def _shortened_context(words: Sequence[str], *, last: bool = False) -> str:
     if len(words) <= _SHOWN_WORDS:
         return running_text(words)
     return f"… {running_text(words[-_SHOWN_WORDS:])}" if last else f"{running_text(words[:_SHOWN_WORDS])} …"
-
-
-def candidates_table(example: Mapping[str, Any]) -> ShownTable:
-    """Return the candidates of a decision with the most weight, and all antecedents."""
-    columns = [
-        TableColumn("text", "text", "", "candidate"),
-        TableColumn("head", "text", "", "head word"),
-        TableColumn("weight", "number", "", "weight", cell=lambda row: f"{row['weight']:.2g}"),
-        TableColumn("rank", "number from 1", "", f"rank of {example['of']}"),
-        TableColumn("antecedent", "text", "", "right", cell=lambda row: "antecedent" if row["antecedent"] else ""),
-    ]
-    return ShownTable("candidates", "Candidates", columns, example["candidates"])
-
-
-def _direction(example: Row) -> Markup:
-    """Return the attribute of the element with the text of an example, if it is read from right to left."""
-    text = [example[part] for part in ("before", "mention", "after")]
-    return Markup(' dir="rtl"') if is_right_to_left(text) else Markup()

@@ -40,6 +40,7 @@ from ..shared.failures import (
     chosen_heads,
     clear_mistake,
     failures_schema,
+    links_to_mistakes,
     picks_schema,
     shown_failure_tables,
     tables_of_heads,
@@ -203,6 +204,14 @@ class Failures(CoreferenceQuestion):
     def show(self, answer: FailureTables, results: CoreferenceResults) -> Sequence[ShownTable]:
         """Return both tables."""
         return shown_failure_tables(answer, (FAILURES, PICKED), "mentions", PICKS[0])
+
+    def values(self, answer: FailureTables, results: CoreferenceResults) -> Mapping[str, Any]:
+        """Return the links to the wrong picks for each type of mention."""
+
+        def asked(type_: str) -> Mapping[str, str | None]:
+            return {"relation": "coreference", "tag": None if type_ == ALL else type_}
+
+        return {"mistakes": links_to_mistakes(rows_of(answer.picked), "type", asked)}
 
     def explore(
         self, answer: FailureTables, counts: Mentions, results: CoreferenceResults, kind: str

@@ -36,6 +36,7 @@ from ..shared.failures import (
     chosen_heads,
     clear_mistake,
     failures_schema,
+    links_to_mistakes,
     picks_schema,
     shown_failure_tables,
     tables_of_heads,
@@ -70,7 +71,7 @@ _FIRST = {aspect: CLASSES.index((aspect, names[0])) for aspect, names in ASPECTS
 _EDGES = np.array([1, 2, 3, 4, 6, 11])  # the smallest distance in each class, on either side
 
 _MAX_RELATIONS = 8
-"""The number of relations that the page shows."""
+"""The number of relations that are shown."""
 
 _RELATION = TableColumn("relation", "text", "the relation", "relation")
 _OFFSET = TableColumn("offset", "number, words", "the best fixed distance for the relation")
@@ -170,6 +171,11 @@ class Failures(DependencyQuestion):
     def show(self, answer: FailureTables, results: DependencyResults) -> Sequence[ShownTable]:
         """Return both tables of the most frequent relations."""
         return shown_failures(answer, results.min_count)
+
+    def values(self, answer: FailureTables, results: DependencyResults) -> Mapping[str, Any]:
+        """Return the links to the wrong picks of the most frequent relations."""
+        _, picked = self.show(answer, results)
+        return {"mistakes": links_to_mistakes(picked.rows, "relation", lambda relation: {"relation": relation})}
 
     def explore(self, answer: FailureTables, counts: Words, results: DependencyResults, kind: str) -> Contribution:
         """Say which mistake of the best heads is clearly first."""
@@ -361,7 +367,7 @@ def _chosen_heads(
 
 
 def shown_failures(tables: FailureTables, min_count: int) -> tuple[ShownTable, ShownTable]:
-    """Return the tables for the page and LaTeX, with the most frequent relations."""
+    """Return the tables for LaTeX, with the most frequent relations."""
     shown = []
     for table in tables:
         words = table.groupby("relation", sort=False)["total"].max()

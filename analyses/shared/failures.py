@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from ...reports.columns import HEAD, Schema, TableColumn
-from ...reports.format import direction, rows_of
+from ...reports.columns import HEAD, Row, Schema, TableColumn
+from ...reports.format import direction, head_name, rows_of
 from ...reports.table import ShownTable
 from ..counting.best_head import STANDARD_ERRORS, rate
 from .best_heads import accuracy_column, estimate
+from .explored import address
 
 
 class FailureTables(NamedTuple):
@@ -199,7 +200,7 @@ def cluster_interval(x: int, squares: int, products: int, n: int, n_squares: int
 def shown_failure_tables(
     tables: FailureTables, schemas: tuple[Schema, Schema], everything: str, right: str
 ) -> tuple[ShownTable, ShownTable]:
-    """Return the tables for the page and LaTeX, in which the rows of all words and of right picks stand out."""
+    """Return the tables for LaTeX, in which the rows of all words and of right picks stand out."""
     # everything: the property whose only class has all words. right: what is picked where the head is right.
     titles = "Where the heads are right (accuracy in %)", "What the heads pick (%)"
 
@@ -211,6 +212,23 @@ def shown_failure_tables(
         for schema, title, table in zip(schemas, titles, tables, strict=True)
     )
     return failures, picked
+
+
+def links_to_mistakes(
+    rows: Iterable[Row], key: str, asked: Callable[[str], Mapping[str, str | None]]
+) -> list[tuple[str, str, str]]:
+    """Return a relation or type, a head, and the address of all of its wrong picks, for each chosen head.
+
+    Args:
+        rows: those of what is picked, of which each head has several.
+        key: the column that names the relation or type.
+        asked: what an address says of a relation or type.
+    """
+    links = {}
+    for row in rows:
+        name, head = str(row[key]), head_name(row["layer"], row["head"])
+        links[name, head] = address(head=head, **asked(name), direction=row["direction"], show="wrong")
+    return [(*name_and_head, link) for name_and_head, link in links.items()]
 
 
 def clear_mistake(

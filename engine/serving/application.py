@@ -14,8 +14,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from ...analyses.coreference.decisions import DIRECTIONS
 from ...analyses.dependency.decisions import READINGS
-from ...corpora_loaders import AttentionologyError
+from ...corpora_loaders import AttentionologyError, Corpus
 from ...reports.explorer.data import Bench, DrawnSentence, Explorer, HeadName, Live, LiveModel, plain_json
 from ...reports.page import bundled, served_page
 from ...storage.characters import visible
@@ -24,6 +25,7 @@ from .concordance import Question, uses
 from .errors import RequestError, StaleError
 from .guards import tell
 from .live_model import MOST_PIECES, Loaded
+from .mention_uses import COREFERENCE, uses_of_mentions
 from .served_run import ServedRun
 from .texts import Typed, typed_texts
 from .turns import Turns
@@ -115,7 +117,8 @@ class Service:
         run = None if name is None else self.runs[self._number(body, "run", len(self.runs))]
 
         def drawn() -> str:
-            typed = typed_texts(text or "") if run is None or name is None else [Typed(run.sentence(name))]
+            of_run = run is not None and name is not None
+            typed = [Typed(run.sentence(name, model.encoder))] if of_run else typed_texts(text or "")
             answers: list[DrawnSentence] = [model.draw(each, kinds, off) for each in typed]
             return plain_json({"sentences": answers})
 
@@ -130,17 +133,23 @@ class Service:
         if loaded is None:
             raise RequestError("The model of this run is not loaded, so the page has the stored sentences alone.", 409)
         model, turns = self.models[loaded].model, self._turns[loaded]
+        relation = optional(body, "relation", str)
+        of_mentions = relation == COREFERENCE
         question = Question(
             place(field(body, "head", str), model.shape),
             choice(body, "kind", model.kinds),
-            optional(body, "relation", str),
-            choice(body, "direction", READINGS),
+            relation,
+            choice(body, "direction", DIRECTIONS if of_mentions else READINGS),
         )
         self._streams[slot] = stream = next(self._numbers)
-        corpus = await turns.take(slot, run.corpus, patient=True)
+
+        def read() -> Corpus:
+            return run.windows(model.encoder) if of_mentions else run.corpus()
+
+        corpus = await turns.take(slot, read, patient=True)
 
         async def lines() -> AsyncIterator[str]:
-            found = uses(model, corpus, question)
+            found = (uses_of_mentions if of_mentions else uses)(model, corpus, question)
             try:
                 yield _line({"read": 0, "of": len(corpus)})
                 while self._streams.get(slot) == stream:

@@ -1,4 +1,4 @@
-"""Every use of a head in a corpus: for each word, what the head picks for it, with the words around both."""
+"""Every use of a head in sentences: for each word, what the head picks for it, with the words around both."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Question:
     head: Head  # both numbers from 0
     kind: str
     relation: str | None  # None for all words
-    direction: str  # one of `READINGS`
+    direction: str  # one of `READINGS`, or for mentions of the `DIRECTIONS` of coreference
 
 
 @dataclass(frozen=True)
 class Use:
-    """What a head picks for one word. Words are counted from 0."""
+    """What a head picks for one word, or for one mention, which is as its head word. Words are counted from 0."""
 
     sentence: str  # the id of the sentence
     word: int
@@ -48,22 +48,22 @@ class Use:
     right: str  # the sentence after the word
     picked: str
     picked_index: int
-    gold: str | None  # the syntactic head; None if it is not known, or the word is the root
+    gold: str | None  # the syntactic head, or the nearest antecedent; None if it is not known, or the word is the root
     gold_index: int | None
     weight: float  # the value of the map, in the direction in which it is read
     gold_weight: float | None
     distance: int  # from the word to what is picked; +1 is the next word
-    tag: str | None
+    tag: str | None  # the part of speech, or the type of a mention
     relation: str | None
     verdict: str | None  # right, wrong, or None where nothing can be said
-    mistake: str  # what a wrong pick is to the word, one of `PICKS`; empty if it is not wrong
+    mistake: str  # what a wrong pick is to the word or mention, one of their `PICKS`; empty if it is not wrong
 
 
 def uses(model: LiveModel, sentences: Iterable[Sentence], question: Question) -> Iterator[tuple[int, list[Use]]]:
     """Yield the uses of a head in some sentences, batch by batch, each with the number of sentences read so far."""
     maker, n_read = model.maker(question.kind), 0
     for batch in shared_batches(model.encoder, sentences, max_length=model.most_pieces):
-        of_head = _of_head(maker, batch, question.head)
+        of_head = of_one_head(maker, batch, question.head)
         guesses = head_guesses(of_head, len(READINGS))[:, READINGS.index(question.direction), 0, 0]
         position = word_positions(of_head)
         n_read += len(batch)
@@ -77,7 +77,7 @@ def uses(model: LiveModel, sentences: Iterable[Sentence], question: Question) ->
         yield n_read, found
 
 
-def _of_head(maker: MapMaker, batch: SharedBatch, head: Head) -> MapBatch:
+def of_one_head(maker: MapMaker, batch: SharedBatch, head: Head) -> MapBatch:
     """Return the maps of one head, or of the layer if all of its heads share one."""
     layer, number = head
     maps, lengths = maker(batch.encoder, batch.pieces, layer + 1)

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from ...analyses.ablation.predictions import word_prediction
 from ...analyses.contract import OptionSet
+from ...analyses.coreference.options import CoreferenceOptions
+from ...analyses.coreference.rows import guesses_of_heads as guesses_of_mentions
 from ...analyses.dependency.options import DependencyOptions
 from ...analyses.dependency.rows import guesses_of_heads
 from ...analyses.plans import Guesses
@@ -20,7 +22,7 @@ from ...analyses.shared.builtin import load_head
 from ...analyses.shared.options import FeedForwardOptions, MapOptions
 from ...analyses.shared.sampled_input import SampledInput
 from ...corpora_loaders import AttentionologyError, Sentence
-from ...extractors import Encoder, MapBatch, MapMaker, ModelError, SharedBatch, get_kind, list_kinds
+from ...extractors import Encoder, MapBatch, MapMaker, ModelError, SharedBatch, Window, get_kind, list_kinds
 from ...extractors.maps.batching import obstacle
 from ...extractors.maps.map_maker import make_maps, map_batch_of
 from ...extractors.maps.shared_pass import kept_for
@@ -52,6 +54,7 @@ class LiveModel:
     Attributes:
         most_pieces: the longest sentence that it draws, in pieces with special tokens.
         kinds: the kinds of maps that it can draw.
+        mentions: among which candidates heads choose for a mention.
         lm: the model with its language-model head; None if it has none.
     """
 
@@ -59,6 +62,7 @@ class LiveModel:
         self.encoder = encoder
         chosen = OptionSet() if options is None else options
         self._maps, self._bias = chosen[MapOptions], chosen[FeedForwardOptions].ff_bias
+        self.mentions = chosen[CoreferenceOptions]
         self._guesses = guesses_of_heads(chosen[DependencyOptions], is_causal=encoder.causal)
         self.most_pieces = min(MOST_PIECES, encoder.max_length or MOST_PIECES)
         self.lm = load_head(encoder, causal=encoder.causal) if lm is None else lm
@@ -100,6 +104,8 @@ class LiveModel:
         sentence, pieces = self._shown(typed, off), self.pieces(typed)
         by_kind: dict[str, tuple[Sequence[str], SampledInput]] = {}
         guessers = [self._guesses] if self._guesses else []
+        if isinstance(sentence, Window):
+            guessers.append(guesses_of_mentions(self.mentions))
         for kind, batch in zip(kinds, self.batches(sentence, pieces, kinds, off), strict=True):
             by_kind[kind] = self._sampled(kind, batch, guessers)
         drawn = sampled_sentence(by_kind, self.encoder.n_heads)

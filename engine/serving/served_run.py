@@ -5,12 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ...analyses.contract import OptionError
+from ...analyses.contract import AnalysisRow, OptionError
+from ...analyses.coreference.options import CoreferenceOptions
+from ...analyses.registry import registered_analyses
 from ...corpora_loaders import AttentionologyError, Corpus, Sentence
+from ...corpora_loaders.documents import Documents
 from ...corpora_loaders.lines import file_sha256
+from ...extractors import Encoder, Windows, make_windows
 from ...reports.explorer.data import Explorer, HeadName
 from ...reports.explorer.names import checked_names, write_names
 from ..corpus import CorpusOptions, read_corpus
@@ -41,6 +46,7 @@ class ServedRun:
         self._names = self._explorer.names
         self._reading = threading.Lock()
         self._corpus: Corpus | None = None
+        self._windows: dict[int, Windows] = {}  # of each encoder that has cut them, by its id
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -78,16 +84,42 @@ class ServedRun:
                 self._corpus = self._read()
             return self._corpus
 
-    def sentence(self, name: str) -> Sentence:
-        """Return the sentence of the corpus with this id.
+    def windows(self, encoder: Encoder) -> Windows:
+        """Cut the documents of the run into the windows in which it has read their mentions.
+
+        Raises:
+            RequestError: a file is missing or has changed, or the run has read no mentions.
+        """
+        corpus = self.corpus()
+        if not isinstance(corpus, Documents) or not self._reads_mentions:
+            raise RequestError("This run has read no mentions, so there is no coreference to count.", 409)
+        with self._reading:
+            if id(encoder) not in self._windows:
+                stride, length = self.run.options[CoreferenceOptions].stride, self.run.record["options"]["max_length"]
+                self._windows[id(encoder)] = make_windows(encoder, corpus, length=length, stride=stride)
+            return self._windows[id(encoder)]
+
+    def sentence(self, name: str, encoder: Encoder) -> Sentence:
+        """Return the sentence, or the window of a document, with this id.
 
         Raises:
             RequestError: there is none, or the corpus cannot be read.
         """
-        for sentence in self.corpus():
+        sources: list[Corpus] = [self.windows(encoder)] if self._reads_mentions else []
+        for sentence in chain(*sources, self.corpus()):
             if sentence.id == name:
                 return sentence
         raise RequestError(f"The corpus of this run has no sentence with the id {name!r:.80}.", 404)
+
+    @property
+    def _analyses(self) -> list[AnalysisRow]:
+        """The rows of the analyses of the run."""
+        names = {part.analysis.name for part in self.run.parts}
+        return [row for name, row in registered_analyses().items() if name in names]
+
+    @property
+    def _reads_mentions(self) -> bool:
+        return any(row.of_mentions for row in self._analyses)
 
     def _read(self) -> Corpus:
         """Read the files that the record of the run names, as the run has read them."""
@@ -114,6 +146,6 @@ class ServedRun:
             raise RequestError(f"This run has read segments of a text, not sentences, so {_PAGE_ONLY}.", 409)
         options["text" if "text" in options else "corpus"] = tuple(file["path"] for file in files)
         try:
-            return read_corpus(CorpusOptions(**options))
+            return read_corpus(CorpusOptions(**options), self._analyses)
         except (AttentionologyError, OSError) as error:
             raise RequestError(f"The corpus of this run cannot be read: {error}", 409) from error

@@ -86,6 +86,13 @@ def test_the_section_writes_both_tables(counted):
     results = counted[1]
     section = dependency_section(results, Titles("m", "c"))
     assert section.tables["dependency_failures"] is results.failures.failures
+    picked = results.failures.picked.drop_duplicates(["relation", "layer", "head"]).query("relation == 'obj'")
+    assert [link for link in section.context["mistakes"] if link[0] == "obj"] == [
+        ("obj", head, f"#head={head}&relation=obj&direction={direction}&show=wrong")
+        for head, direction in zip(
+            picked["layer"].astype(str) + "-" + picked["head"].astype(str), picked["direction"], strict=True
+        )
+    ]
     assert section.tables["dependency_picks"] is results.failures.picked
     assert "dependency_picks" not in dependency_section(answered(results, failures=None), Titles("m", "c")).tables
 

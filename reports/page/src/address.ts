@@ -249,7 +249,9 @@ export function restore(values: Map<string, string>, base: View, data: Explorer,
   const kinds = choose("kind", (text) => several(text, known(kindsOf(from))), [asked.slots[0].kind]);
   const slotOf = (prefix: string, slot: Slot, at: Source): Slot => {
     const each: Slot = { ...slot, run: at.run, model: at.model };
-    each.sentence = choose(`${prefix}sentence`, (text) => samplesOf(at).find((item) => item.id === text)?.id, slot.sentence);
+    // A server has all sentences of the corpus.
+    const isThere = (text: string): boolean => (at.live !== null && at.run !== null) || samplesOf(at).some((item) => item.id === text);
+    each.sentence = choose(`${prefix}sentence`, (text) => (isThere(text) ? text : undefined), slot.sentence);
     each.text = values.get(`${prefix}text`) ?? "";
     each.off = choose(`${prefix}off`, (text) => several(text, headOf(at.data)), []);
     each.head = choose(prefix ? "b-head" : "a-head", (text) => headIndex(text, at.data) ?? undefined, slot.head);

@@ -12,6 +12,7 @@ import type { Pick } from "./picks";
 import { PICK_NAMES, PICKS } from "./picks";
 import type { Sort } from "./sorting";
 import { SORTS, SORT_NAMES } from "./sorting";
+import { COREFERENCE } from "./tasks";
 import type { Filter, Progress, Use, UseSource } from "./uses";
 import { arranged, disagreeing, kept, keyOf, searching, tableOf } from "./uses";
 
@@ -307,7 +308,7 @@ export function Concordance({ source, otherSource, sentences, question, other, k
         </div>
         {tags.length > 1 && (
           <div class="field">
-            <label for={`${id}-tag`}>Part of speech</label>
+            <label for={`${id}-tag`}>{relation === COREFERENCE ? "Mention" : "Part of speech"}</label>
             <select id={`${id}-tag`} value={filter.tag} onChange={(event) => setTag(event.currentTarget.value)}>
               <option value="">any</option>
               {tags.map((each) => (

@@ -21,7 +21,7 @@ import { search } from "./search";
 import { sorted } from "./sorting";
 import { sourceOf } from "./slots";
 import type { Source } from "./sources";
-import { relationsOf } from "./tasks";
+import { COREFERENCE, relationsOf } from "./tasks";
 import { answers, wholeUses } from "./served";
 import { storedUses } from "./uses";
 
@@ -228,7 +228,8 @@ export function Sentences({ sources, view, go }: Props) {
             </div>
           )}
           <Concordance
-            {...{ source: uses, otherSource: otherUses, question, other, noun }}
+            {...{ source: uses, otherSource: otherUses, question, other }}
+            noun={served && whole && relation === COREFERENCE ? "window" : noun}
             sentences={served && whole ? NONE : sample.sentences}
             kept={view}
             onKeep={(change, replace) => go({ ...("sort" in change ? view : withSlot(view, 0, { sentence: null })), ...change }, replace)}

@@ -17,9 +17,10 @@ export interface Asked {
   direction: string;
 }
 
-/** Whether a server can be asked about a relation: it knows syntactic heads alone, in sentences that are no pairs. */
+/** Whether a server can be asked about a relation: it knows syntactic heads and mentions, in sentences that are no pairs. */
 export function answers({ sentences }: Sample, relation: string | null): boolean {
-  if (relation === COREFERENCE || relation === ALIGNMENT) return false;
+  if (relation === ALIGNMENT) return false;
+  if (relation === COREFERENCE) return sentences.some(({ mentions }) => mentions.length > 0);
   return sentences.every(({ columns, cases }) => columns === null && !cases?.some(({ name }) => name === relation));
 }
 

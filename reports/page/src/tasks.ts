@@ -39,8 +39,21 @@ function span(start: number, end: number): number[] {
   return Array.from({ length: end - start + 1 }, (_, i) => start + i);
 }
 
-function headOf(mention: Mention): number {
+export function headOf(mention: Mention): number {
   return mention.head ?? mention.end;
+}
+
+/** The mention of a task, given its rows. */
+export function partOf(sentence: SampledSentence, rows: number[]): Mention | undefined {
+  const [start, end] = [Math.min(...rows), Math.max(...rows)];
+  return sentence.mentions.find((mention) => headOf(mention) === rows[0] && mention.start === start && mention.end === end);
+}
+
+/** The words of the mention with a head word, of one of this entity if there is one; the word if it heads none. */
+export function spanOf(sentence: SampledSentence, row: number, entity: string | undefined): [number, number] {
+  const headed = sentence.mentions.filter((mention) => headOf(mention) === row);
+  const named = headed.find((mention) => mention.entity === entity) ?? headed[0];
+  return named ? [named.start, named.end + 1] : [row, row + 1];
 }
 
 /**

@@ -12,6 +12,7 @@ import { pickOf } from "./picks";
 import { search, wantedBy } from "./search";
 import type { Sort } from "./sorting";
 import type { Decision } from "./tasks";
+import { COREFERENCE, partOf, spanOf } from "./tasks";
 
 /** A row of the concordance. Its names are those of the rows that a server sends. Words are counted from 0. */
 export interface Use {
@@ -30,6 +31,7 @@ export interface Use {
   gold_weight: number | null;
   /** From the word to what is picked, in words: +1 is the next word. */
   distance: number | null;
+  /** The part of speech, or the type of a mention. */
   tag: string | null;
   relation: string | null;
   verdict: "right" | "wrong" | null;
@@ -50,8 +52,9 @@ export interface UseSource {
   read(question: Question, give: Give, signal: AbortSignal): Promise<void>;
 }
 
+/** What tells a row from others. Two mentions may have the same head word. */
 export function keyOf(use: Use): string {
-  return `${use.sentence} ${use.word}`;
+  return `${use.sentence} ${use.word}${use.relation === COREFERENCE ? ` ${use.form}` : ""}`;
 }
 
 /** The number of a word among the words of a side, given its row or column; null for a special token. */
@@ -81,7 +84,11 @@ export function useOf(sentence: SampledSentence, decision: Decision, map: HeadMa
   const end = Math.max(...rows) + 1;
   const [right = null] = gold;
   const judged = decision.judged !== false && right !== null;
-  const named = (index: number | null): string | null => (index === null ? null : (targets.words[index] ?? null));
+  const mention = relation === COREFERENCE ? partOf(sentence, rows) : undefined;
+  const named = (index: number | null): string | null => {
+    if (index === null) return null;
+    return relation === COREFERENCE ? part(targets, ...spanOf(sentence, index, mention?.entity)) : (targets.words[index] ?? null);
+  };
   const own = sentence.columns === null; // the words of a translation are at no distance from those of the source
   const [word, pick] = [wordAt(side, row) ?? row, wordAt(targets, guess)];
   return {
@@ -98,7 +105,7 @@ export function useOf(sentence: SampledSentence, decision: Decision, map: HeadMa
     weight: weightOf(map, direction, row, guess),
     gold_weight: judged ? weightOf(map, direction, row, right) : null,
     distance: pick === null || !own ? null : pick - word,
-    tag: sentence.tags?.[row] ?? null,
+    tag: mention?.type ?? sentence.tags?.[row] ?? null,
     relation,
     verdict,
     mistake: pickOf(sentence, decision) ?? "",

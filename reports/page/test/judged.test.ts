@@ -172,9 +172,20 @@ test("a wrong guess is the first of the kinds that it fits", () => {
   assert.equal(pickOf({ ...CLAUSE, tags: CLAUSE.tags?.map(() => "NOUN") ?? [] }, decided(1, 4)), "sibling");
   const parted = { ...sentence("p", ["a", "[SEP]", "b", "c"]), heads: [3, null, -1, -1] };
   assert.deepEqual([pickOf(parted, decided(0, 2)), pickOf(parted, decided(2, 0))], ["neighbor", "neighbor"]);
-  const none = [{ verdict: "right" }, { verdict: null }, { syntactic: false }, { relation: COREFERENCE }, { relation: ALIGNMENT }] as const;
+  const none = [{ verdict: "right" }, { verdict: null }, { syntactic: false }, { relation: ALIGNMENT }] as const;
   for (const more of none) assert.equal(pick(1, 4, more), null);
   assert.equal(pick(1, null), null);
+});
+
+test("a wrong guess for a mention is the first of the kinds that a page knows", () => {
+  const rows = ["[CLS]", ..."Ann the dog of Max The dog she her cat bird".split(" ")];
+  const mentions = [
+    ...[mention("A", 1, 1), mention("D", 2, 5, 3), mention("M", 5, 5), mention("E", 6, 7, 7), mention("A", 8, 8), mention("D", 9, 10, 10), mention("A", 11, 11)],
+  ];
+  const one = { ...sentence("m", rows), mentions };
+  const pick = (of: number[], guess: number, targets: number[]): string | null => pickOf(one, decided(of[0] ?? 0, guess, { rows: of, targets, relation: COREFERENCE }));
+  assert.deepEqual([pick([8], 11, [1]), pick([10, 9], 4, [3]), pick([10, 9], 9, [3])], ["same entity", "inside an antecedent", "inside the mention"]);
+  assert.deepEqual([pick([7, 6], 3, [1]), pick([8], 5, [1]), pick([8], 6, [1])], ["same head word", "mention", "other word"]);
 });
 
 test("sentences are listed by what a head gets right or wrong in them, and by a search", () => {

@@ -10,7 +10,7 @@ import { answers, readLines, wholeUses } from "../src/served";
 import type { Sort } from "../src/sorting";
 import { ALIGNMENT, COREFERENCE } from "../src/tasks";
 import type { Filter, Give, Use } from "../src/uses";
-import { arranged, disagreeing, kept, searching, storedUses, tableOf, useOf } from "../src/uses";
+import { arranged, disagreeing, kept, keyOf, searching, storedUses, tableOf, useOf } from "../src/uses";
 import { DATA, decided, map, sentence } from "./made";
 
 const SONG: SampledSentence = {
@@ -40,8 +40,11 @@ test("a row has a word in its context, what is picked for it, what would be righ
 });
 
 test("a mention is one key word, and a word of a translation has no distance", () => {
-  const mention = useOf(SONG, decided(6, 1, { rows: [6, 5, 4], gold: [1], relation: COREFERENCE }), VALUES, "mention->antecedent");
-  assert.deepEqual([mention.left, mention.form, mention.right, mention.word, mention.distance], ["I have heard", "such a song", "again.", 5, -5]);
+  const mentions = [{ start: 1, end: 2, entity: "e", type: "proper", head: 1 }, { start: 4, end: 6, entity: "e", type: "nominal", head: 6 }, { start: 1, end: 3, entity: "f", type: "", head: 3 }];
+  const mention = useOf({ ...SONG, mentions }, decided(6, 3, { rows: [6, 5, 4], targets: [1], gold: [1], relation: COREFERENCE }), VALUES, "mention->antecedent");
+  assert.deepEqual([mention.left, mention.form, mention.right, mention.word, mention.distance], ["I have heard", "such a song", "again.", 5, -3]);
+  assert.deepEqual([mention.picked, mention.gold, mention.tag, mention.mistake], ["I have heard", "I have", "nominal", "mention"]);
+  assert.equal(keyOf(mention), "s 5 such a song"); // another mention may have the same head word
   const pair: SampledSentence = { ...sentence("p", ["ein", "Haus"]), columns: ["[CLS]", "a", "house"], special_columns: [true, false, false] };
   const linked = useOf(pair, decided(1, 2, { gold: [2], relation: ALIGNMENT, verdict: "right" }), map([[0, 0, 0], [0, 0.25, 0.75]]), "target->source");
   assert.deepEqual([linked.form, linked.picked, linked.gold, linked.weight, linked.distance], ["Haus", "house", "house", 0.75, null]);
@@ -207,9 +210,10 @@ test("a server is asked for the uses of a head, and where it has none, the store
   }
 });
 
-test("a server is not asked about coreference, translations and cases", () => {
+test("a server is not asked about translations, cases, and coreference without mentions", () => {
   const sample = (more: Partial<SampledSentence>) => ({ kinds: [], note: "", sentences: [{ ...SONG, ...more }] });
   assert.deepEqual([null, "obj", COREFERENCE, ALIGNMENT].map((relation) => answers(sample({}), relation)), [true, true, false, false]);
+  assert.equal(answers(sample({ mentions: [{ start: 1, end: 1, entity: "e", type: "" }] }), COREFERENCE), true);
   assert.equal(answers(sample({ columns: ["a"] }), null), false);
   assert.equal(answers(sample({ cases: [{ row: 1, right: [2], name: "gap", guesses: [] }] }), "gap"), false);
 });

@@ -384,7 +384,6 @@ def test_the_page_compares_all_heads_between_groups(results):
     assert (largest["first_total"], largest["second_total"]) == tuple(heads[["first_total", "second_total"]].iloc[0])
     assert section.context["reasons"] == [("given with candidates of which none is right", 3)]
     assert section.context["scored"]
-    assert section.context["best"]["type"] == "all"
     assert list(section.figures) == [f"coreference_{name}" for name in ("best", "heads", "distances", "contrasts")]
     empty = changed(results, tables=results.tables._replace(best=results.tables.best.assign(total=0)))
     nothing = coreference_section(empty, Titles("m", "c"))

@@ -12,7 +12,6 @@ from attentionology.analyses.coreference.examples import (
     Decision,
     ShownCandidate,
     ShownExample,
-    candidates_table,
     decisions_of,
     shown_example,
     spread,
@@ -21,15 +20,7 @@ from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.coreference import Document, Mention
 from tests.coreference import changed, explored_coreference, made_results
 from tests.documents import counted_mentions, random_batch, window
-from tests.shown_tables import as_shown, distinct, on_page, with_unit
-
-
-def test_candidates_of_a_decision():
-    candidates = [{"text": "the cat", "head": "cat", "weight": 0.1234, "rank": 2, "antecedent": True}]
-    expected = {"candidate": "the cat", "head word": "cat", "weight": "0.12", "rank of 7": "2", "right": "antecedent"}
-    assert on_page(candidates_table({"of": 7, "candidates": candidates})) == [expected]
-    wrong = candidates_table({"of": 7, "candidates": [{**candidates[0], "antecedent": False}]})
-    assert on_page(wrong) == [{**expected, "right": ""}]
+from tests.shown_tables import as_shown, distinct, with_unit
 
 
 def test_the_finding_has_the_numbers_of_the_best_head():
