@@ -17,6 +17,7 @@ from ...analyses.shared.input_sample import InputSample
 from ...reports.explorer.data import Bench, Explorer, HeadName, script_json
 from ...reports.explorer.names import read_names
 from ...reports.explorer.view import ExplorerView
+from ...reports.finding import Finding
 from ...reports.format import heads_named
 from ...reports.page import Section, write_report
 from ...reports.run_folder import EVERY_RUN, NAMES_FILE, RunFolder
@@ -24,7 +25,7 @@ from ...reports.tables import write_csv
 from ...storage.characters import in_html
 from ...storage.nearest import did_you_mean
 from ...storage.paths import path_identity, read_record
-from .explorer import explorer_of
+from .explorer import Contributions, contributions_of, explorer_of, findings_of
 from .part import Part, sections_of
 from .states import FOLDER, RunStates, write_states
 
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from ...analyses.dependency.rows import DependencyResults
     from ...analyses.norms.rows import NormResults
     from ...analyses.surface.rows import SurfaceResults
+
+MOST_SHOWN = 5
+"""The number of findings that a terminal and a notebook show."""
 
 AnyRun = TypeVar("AnyRun", bound="Run")
 
@@ -66,6 +70,7 @@ class Run:
         trained: writes the model that the run has trained to a folder; None for a run that holds none.
         template: the file in ``reports/templates`` that the page is made of.
         compared: returns the explorers of the runs that the page compares; None for a run of its own.
+        contributed: what the analyses add to the explorer, if it is known already.
 
     Example:
         >>> import attentionology
@@ -97,6 +102,7 @@ class Run:
     trained: Callable[[Path], None] | None = field(default=None, repr=False)
     template: str = field(default="report.html.j2", repr=False)
     compared: Callable[[], tuple[Explorer, ...]] | None = field(default=None, repr=False)
+    contributed: Contributions | None = field(default=None, repr=False)
 
     @overload
     def __getitem__(self, key: Literal["dependency"] | tuple[Literal["dependency"], str]) -> DependencyResults: ...
@@ -189,6 +195,20 @@ class Run:
         sections = self.shown_sections
         return {f"{name}{each.suffix}": figure for each in sections for name, figure in each.figures.items()}
 
+    @cached_property
+    def contributions(self) -> Contributions:
+        """What the analyses add to the explorer, which is made when it is first asked for."""
+        return contributions_of(self.parts, self.options) if self.contributed is None else self.contributed
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found, the most important of each analysis, as the terminal and a notebook show it."""
+        found = findings_of(self.contributions, self.contrasts, MOST_SHOWN)
+        if found or not self.parts:
+            return found
+        of_parts = (part.analysis.findings(part.results) for part in self.parts)
+        return tuple(finding for findings in of_parts for finding in findings)[:MOST_SHOWN]
+
     def explore(self) -> ExplorerView:
         """The explorer of the report, to be shown by a notebook: measures of all heads, their cards, and sentences."""
         return ExplorerView(self.explorer())
@@ -200,7 +220,7 @@ class Run:
 
     def explorer(self) -> Explorer:
         """The data of the explorer, with the names of heads that the folder of the run keeps."""
-        explorer = explorer_of(self.parts, self.titles, self.record, self.options, self.samples, self.contrasts)
+        explorer = explorer_of(self.contributions, self.titles, self.record, self.samples, self.contrasts)
         return replace(explorer, names=self.head_names)
 
     @property

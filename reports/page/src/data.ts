@@ -145,6 +145,8 @@ export interface Predicted {
 export interface Finding {
   text: string;
   address: string;
+  /** Further sentences, which are shown with all findings. */
+  more?: string;
 }
 
 export interface Sample {
