@@ -155,7 +155,9 @@ class ShownTable:
             return self.rows, []
         frequent = [row for row in self.rows if "rare" not in self.style(row).split()]
         n_rare = len(self.rows) - len(frequent)
-        if not n_rare or not frequent or _RARE.get():
+        if not n_rare:
+            return self.rows, []
+        if not frequent or _RARE.get():
             return self.rows, [f"n in parentheses: {self.rare}."]
         ones = "rarer one" if n_rare == 1 else "rarer ones"
         return frequent, [f"And {n_rare:,} {ones} ({self.rare}): --rare, or tables/{self.name}.csv."]
