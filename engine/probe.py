@@ -24,6 +24,7 @@ from ..analyses.shared.cache_folder import cache_folder
 from ..analyses.shared.input_options import model_or_encoder, paths_read
 from ..analyses.shared.merged_facts import key_of_texts
 from ..corpora_loaders import Treebank, WordVectors
+from ..reports.explorer.preview import findings_html
 from ..reports.page import Section
 from ..reports.progress import showing
 from ..reports.run_folder import RunFolder
@@ -92,7 +93,7 @@ class ProbingRun(Run):
         return f"ProbingRun({', '.join(self.results.probes)} of {self.titles.figure or 'a model'})"
 
     def _repr_html_(self) -> str:
-        return f"<p>{in_html(repr(self))}</p>{self.results._repr_html_()}"
+        return f"<p>{in_html(repr(self))}</p>{findings_html(self.findings)}{methods_table(self.results)}"
 
 
 def probe(

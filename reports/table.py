@@ -19,6 +19,7 @@ from rich.text import Text
 from ..storage.characters import in_latex, one_line, visible
 from ..storage.writing import is_right_to_left
 from .columns import Room, Row, TableColumn
+from .finding import Finding
 from .streams import WIDE
 
 _TERMINAL_STYLES = {
@@ -220,6 +221,14 @@ class ShownTable:
 def as_line(text: str, style: str = "") -> Text:
     """Return a text as a line of a terminal, in which names are no markup of rich and end no line."""
     return Text(one_line(text), style)
+
+
+def findings_list(findings: Iterable[Finding]) -> Group:
+    """Return findings as a list for a terminal, each of them whole."""
+    table = Table.grid(padding=(0, 1, 0, 0))
+    for finding in findings:
+        table.add_row("•", as_line(finding.text))
+    return Group(as_line("Findings", "table.title"), table)
 
 
 def _style(words: str) -> str:

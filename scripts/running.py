@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ..analyses.comparison.section import comparison_tables
@@ -29,7 +28,7 @@ from ..engine.results.run import Run
 from ..reports.finding import Finding
 from ..reports.run_folder import RunFolder
 from ..reports.streams import WIDE, delivered, say, say_json
-from ..reports.table import Terminal, as_line
+from ..reports.table import Terminal, as_line, findings_list
 from ..reports.tables import to_json
 from ..storage.characters import one_line
 
@@ -106,19 +105,16 @@ def _bold(text: str, width: int) -> RenderableType:
 def tables_of(run: Run) -> list[Show]:
     """Return what was found, the tables of each analysis and kind of map, and those that compare the kinds."""
     kinds = {part.kind for part in run.parts if part.kind is not None}
-    shown: list[Show] = [functools.partial(found, run.findings)] if run.findings else []
+    shown: list[Show] = [functools.partial(_findings, run.findings)] if run.findings else []
     shown += [part.show if len(kinds) < 2 else functools.partial(_with_kind, part) for part in run.parts]
     if run.contrasts is not None:
         shown.append(functools.partial(comparison_tables, run.contrasts))
     return shown
 
 
-def found(findings: Sequence[Finding], width: int = WIDE) -> RenderableType:
-    """Return findings as a list, each of them whole."""
-    table = Table.grid(padding=(0, 1, 0, 0))
-    for finding in findings:
-        table.add_row("•", as_line(finding.text))
-    return Group(as_line("Findings", "table.title"), table)
+def _findings(findings: Sequence[Finding], width: int) -> RenderableType:
+    """Return what was found, which the terminal wraps at its width."""
+    return findings_list(findings)
 
 
 def _with_kind(part: Part, width: int) -> RenderableType:

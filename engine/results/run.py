@@ -16,6 +16,7 @@ from ...analyses.counting.metric import StateError
 from ...analyses.shared.input_sample import InputSample
 from ...reports.explorer.data import Bench, Explorer, HeadName, script_json
 from ...reports.explorer.names import read_names
+from ...reports.explorer.preview import findings_html, matrix_html
 from ...reports.explorer.view import ExplorerView
 from ...reports.finding import Finding
 from ...reports.format import heads_named
@@ -274,7 +275,22 @@ class Run:
         return f"Run({', '.join(names)} of {self.titles.figure or 'a model'})"
 
     def _repr_html_(self) -> str:
-        return f"<p>{in_html(repr(self))}</p>{''.join(part._repr_html_() for part in self.parts)}"
+        shown = findings_html(self.findings)
+        measures = (measure for _, contribution in self.contributions for measure in contribution.measures)
+        n_layers = self.record.get("model", {}).get("layers")
+        if n_layers and (measure := next(measures, None)):
+            shown += matrix_html(measure, int(n_layers))
+        names = ", ".join(f"<code>{in_html(name)}</code>" for name in self._expressions)
+        shown += f"<p>Results: {names}. Tables: <code>run.tables</code>. All heads: <code>run.explore()</code>.</p>"
+        return f"<p>{in_html(repr(self))}</p>{shown}"
+
+    @property
+    def _expressions(self) -> dict[str, Part]:
+        """The results of all analyses, by the expressions that reach them if the run is called ``run``."""
+        names = [(part.analysis.name, part.kind) for part in self.parts]
+        several = {name for name, _ in names if sum(name == other for other, _ in names) > 1}
+        keys = [f"{name!r}, {kind!r}" if name in several else repr(name) for name, kind in names]
+        return {f"run[{key}]": part for key, part in zip(keys, self.parts, strict=True)}
 
 
 def save_run(run: AnyRun, out: Path, *, overwrite: bool = False, reads: Iterable[str | Path] = ()) -> AnyRun:
