@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ..reports.explorer.contribution import Contribution
+    from ..reports.finding import Finding
     from ..reports.page import Section
     from .counting.comparable import Comparable
 
@@ -227,6 +228,10 @@ class Analysis(ABC, Generic[Facts, Results]):
     @abstractmethod
     def show(self, results: Results, width: int) -> RenderableType:
         """Return what a terminal of ``width`` columns shows."""
+
+    def findings(self, results: Results) -> Sequence[Finding]:
+        """Return what was found in a run without an explorer, the most important first. By default there is nothing."""
+        return ()
 
     def comparable(self, plan_counts: PlanCounts[Facts]) -> Sequence[Comparable]:
         """Return the statistics that can be compared with those of another run or of another kind of maps.

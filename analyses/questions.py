@@ -235,6 +235,10 @@ class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts
         title, of_figures = self.heading(results, titles)
         return section_of(self.asked(results), results, title, of_figures, summary=self.summary_of(results))
 
+    def findings(self, results: Results) -> Sequence[Finding]:
+        """Return what all questions have found."""
+        return [finding for question, answer in self.asked(results) for finding in question.findings(answer, results)]
+
     def explored(
         self, options: OptionSet, plan_counts: PlanCounts[Facts], results: Results, kind: str | None
     ) -> Contribution | None:

@@ -24,7 +24,7 @@ from typing import Any
 
 from attentionology.analyses.explanation.contract.registry import BASIC_COLUMNS, registered_tests
 from attentionology.reports.help.options import OptionHelp, option_sections
-from attentionology.reports.help.pages import HELP_OPTION, blocks
+from attentionology.reports.help.pages import HELP_ALL_OPTION, HELP_OPTION, blocks
 from attentionology.scripts.cli import COMMANDS, main
 from docs import names
 
@@ -81,7 +81,7 @@ def command(name: str) -> str:
     """The section of a command."""
     options = COMMANDS[name].load()
     sections = option_sections(options, COMMANDS[name].most_used)
-    sections.setdefault("Further options", []).append(HELP_OPTION)
+    sections.setdefault("Further options", []).extend([HELP_OPTION, HELP_ALL_OPTION])
     arguments = [option.value for option in sections.get("Arguments", ())]
     usage = " ".join(["attentionology", name, *arguments, "[OPTIONS]"])
     parts = [f"## {name}", f"```text\n{usage}\n```", markdown(inspect.getdoc(options) or "")]

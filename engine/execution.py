@@ -139,7 +139,7 @@ def _run(
     show(run)  # before the figures are drawn, which may take as long as everything else
     if drawn:
         with stages("tables and figures"):
-            run = replace(run, sections=run.shown_sections)
+            run = replace(run, sections=run.shown_sections, contributed=run.contributions)
 
     corpus_read = parts[0].corpus or prepared.setting.corpus  # by the first analysis, which the record is about
     all_options = {**job.flat(), **shown_options, **prepared.resolved}

@@ -25,6 +25,7 @@ from ..analyses.shared.input_options import model_or_encoder, paths_read
 from ..analyses.shared.merged_facts import key_of_texts
 from ..corpora_loaders import Texts, Treebank, WordVectors
 from ..corpora_loaders.in_memory import files_or_corpus
+from ..reports.explorer.preview import findings_html
 from ..reports.page import Section
 from ..reports.progress import showing
 from ..reports.run_folder import RunFolder
@@ -93,7 +94,7 @@ class ProbingRun(Run):
         return f"ProbingRun({', '.join(self.results.probes)} of {self.titles.figure or 'a model'})"
 
     def _repr_html_(self) -> str:
-        return f"<p>{in_html(repr(self))}</p>{self.results._repr_html_()}"
+        return f"<p>{in_html(repr(self))}</p>{findings_html(self.findings)}{methods_table(self.results)}"
 
 
 def probe(

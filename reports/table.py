@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -17,6 +19,7 @@ from rich.text import Text
 from ..storage.characters import in_latex, one_line, visible
 from ..storage.writing import is_right_to_left
 from .columns import Room, Row, TableColumn
+from .finding import Finding
 from .streams import WIDE
 
 _TERMINAL_STYLES = {
@@ -25,6 +28,19 @@ _TERMINAL_STYLES = {
 _UNBOUNDED = 10_000
 _HEAD = re.compile(r"(\b\d+-\d+\b)")
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)")
+
+
+_RARE: ContextVar[bool] = ContextVar("whether a terminal shows rare rows", default=False)
+
+
+@contextmanager
+def rare_rows(*, shown: bool) -> Iterator[None]:
+    """Let a terminal show the rare rows of tables or not, while a block runs."""
+    token = _RARE.set(shown)
+    try:
+        yield
+    finally:
+        _RARE.reset(token)
 
 
 @dataclass(frozen=True)
@@ -39,6 +55,8 @@ class ShownTable:
         notes: sentences below the table in a terminal.
         footnotes: sentences below the table in a terminal and in LaTeX, about some of its rows.
         uncertain: why a value has no interval, where others in its column have one.
+        rare: what the rows have in common that are marked as ``rare``, such as ``fewer than 50 words``. A terminal
+            shows them only within `rare_rows`, or if all rows are rare.
         style: returns the words that mark a row: ``rare``, ``total`` or ``strong``, or several, separated by spaces.
         facts: what stands in the legend for words in braces.
         wide: the least number of columns of a terminal in which intervals are shown.
@@ -64,6 +82,7 @@ class ShownTable:
     css: str = ""
     footnotes: Sequence[str] = ()
     uncertain: str = "does not vary in the text"
+    rare: str = ""
 
     def by(self, name: str) -> dict[Any, ShownTable]:
         """Return a table for each value of a column, with its rows.
@@ -107,18 +126,19 @@ class ShownTable:
         is_wide = width >= self.wide
         rooms: tuple[Room, ...] = ("any", "wide") if is_wide else ("any",)
         columns = self.shown(*rooms)
-        first_note, other_notes = list(self.notes[:1]), self.notes[1:]
+        rows, about_rare = self._frequent()
+        first_note, *other_notes = [*about_rare, *self.notes] or [""]
         with_intervals = [column for column in columns if is_wide and column.beside_in == "wide"]
-        if any(column.text_beside(row) for column in with_intervals for row in self.rows):
+        if any(column.text_beside(row) for column in with_intervals for row in rows):
             blank = f"; a value without one {self.uncertain}" if self._without_intervals() else ""
-            first_note = [" ".join([*first_note, f"In square brackets: 95 % intervals{blank}."])]
+            first_note = f"{first_note} In square brackets: 95 % intervals{blank}.".lstrip()
 
         table = Table(box=box.HEAVY_HEAD if is_wide else None, padding=(0, 1) if is_wide else (0, 1, 0, 0))
         for column in columns:
             heading = as_line(column.terminal or column.heading)
             justify: Literal["left", "right"] = "left" if column.is_left else "right"
             table.add_column(heading, justify=justify, no_wrap=not column.wraps, overflow="fold")
-        for row in self.rows:
+        for row in rows:
             cells = [_terminal_cell(column, row, beside=column.beside_in in rooms) for column in columns]
             table.add_row(*cells, style=_style(self.style(row)))
         if not is_wide or Console(width=_UNBOUNDED).measure(table).maximum > width:
@@ -127,8 +147,21 @@ class ShownTable:
                 drawn_column.header = Text(re.sub(r"(?<=-)| ", "\n", str(drawn_column.header)))
 
         # A title of the table itself would be wrapped at the width of the table, which may be narrow.
-        below = (*first_note, *other_notes, *self.footnotes)
+        below = filter(None, (first_note, *other_notes, *self.footnotes))
         return Group(as_line(self.title, "table.title"), table, *(as_line(note, "table.caption") for note in below))
+
+    def _frequent(self) -> tuple[Sequence[Row], list[str]]:
+        """Return the rows that a terminal shows, and what it says of those that are rare."""
+        if not self.rare:
+            return self.rows, []
+        frequent = [row for row in self.rows if "rare" not in self.style(row).split()]
+        n_rare = len(self.rows) - len(frequent)
+        if not n_rare:
+            return self.rows, []
+        if not frequent or _RARE.get():
+            return self.rows, [f"n in parentheses: {self.rare}."]
+        ones = "rarer one" if n_rare == 1 else "rarer ones"
+        return frequent, [f"And {n_rare:,} {ones} ({self.rare}): --rare, or tables/{self.name}.csv."]
 
     def __html__(self) -> Markup:
         """Return the table for the page."""
@@ -188,6 +221,14 @@ class ShownTable:
 def as_line(text: str, style: str = "") -> Text:
     """Return a text as a line of a terminal, in which names are no markup of rich and end no line."""
     return Text(one_line(text), style)
+
+
+def findings_list(findings: Iterable[Finding]) -> Group:
+    """Return findings as a list for a terminal, each of them whole."""
+    table = Table.grid(padding=(0, 1, 0, 0))
+    for finding in findings:
+        table.add_row("•", as_line(finding.text))
+    return Group(as_line("Findings", "table.title"), table)
 
 
 def _style(words: str) -> str:

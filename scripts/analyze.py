@@ -14,7 +14,7 @@ from ..analyses.registry import registered_analyses
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.input_options import ExampleOptions, LimitOptions, ModelOptions, OutputOptions, default_folder
 from ..analyses.shared.numbers import Seed
-from ..analyses.shared.option_types import DryRun
+from ..analyses.shared.option_types import DryRun, Rare
 from ..analyses.shared.part_options import PartOptions
 from ..engine.corpus import CorpusOptions
 from ..reports.help.options import flag
@@ -49,6 +49,7 @@ class Analyze:
     the segments, and the arrangement of the heads in the figure of clusters."""
 
     dry_run: DryRun = False
+    rare: Rare = False
 
     output: OutputOptions = field(default_factory=OutputOptions)
     long_run: PartOptions = field(default_factory=PartOptions)
@@ -56,12 +57,14 @@ class Analyze:
     def run(self, command: str = "") -> int:
         """Run the analyses and return the exit status."""
         from ..engine.analyze import AnalyzeJob
+        from ..reports.table import rare_rows
         from .running import run_job
 
         groups = OptionSet(group for group in vars(self).values() if isinstance(group, OptionGroup))
         job = AnalyzeJob(groups.without(PartOptions), self.analyses, self.seed)
         default = default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
-        run_job(job, default, self.output, self.long_run, dry_run=self.dry_run, command=command)
+        with rare_rows(shown=self.rare):
+            run_job(job, default, self.output, self.long_run, dry_run=self.dry_run, command=command)
         return 0
 
 

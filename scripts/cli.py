@@ -94,8 +94,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     """Print help or the version, or run a command; return the exit status."""
     try:
-        if {"-h", "--help"} & set(arguments):
-            print(_help(arguments[0]))
+        if asked := {"-h", "--help", "--help-all"} & set(arguments):
+            print(_help(arguments[0], whole="--help-all" in asked))
             return 0
         if arguments in (["--version"], ["-V"]):
             print(_version())
@@ -110,10 +110,10 @@ def _run(arguments: list[str]) -> int:
     return _execute(command, arguments)
 
 
-def _help(name: str) -> str:
+def _help(name: str, *, whole: bool = False) -> str:
     """Return the help of the command of this name, or of the program if there is none."""
     if name in COMMANDS:
-        return command_page(f"attentionology {name}", COMMANDS[name].load(), COMMANDS[name].most_used)
+        return command_page(f"attentionology {name}", COMMANDS[name].load(), COMMANDS[name].most_used, whole=whole)
     descriptions = {key: inspect.getdoc(command.load()) or "" for key, command in COMMANDS.items()}
     summaries = {key: description.split("\n\n")[0] for key, description in descriptions.items()}
     return front_page("attentionology", _DESCRIPTION, summaries, _EXAMPLES)

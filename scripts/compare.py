@@ -62,5 +62,6 @@ class Compare:
             command=command,
             shown_options={**options, "runs": [str(folder) for folder in self.run_folders]},
         )
-        print_report(partial(comparison_tables, comparison), section.summary, out, as_json=output.json)
+        shown = partial(comparison_tables, comparison, findings=section.findings)
+        print_report(shown, section.summary, out, as_json=output.json)
         return 0

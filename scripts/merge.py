@@ -9,6 +9,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from ..analyses.shared.input_options import OutputOptions
+from ..analyses.shared.option_types import Rare
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,17 @@ class Merge:
     run_folders: Annotated[Positional[tuple[Path, ...]], arg(name="run", metavar="RUN RUN [RUN ...]")]
     """The folders of the runs."""
 
+    rare: Rare = False
     output: OutputOptions = field(default_factory=OutputOptions)
 
     def run(self, command: str = "") -> int:
         """Merge the runs and return the exit status."""
         from ..engine.merge import merge_runs
+        from ..reports.table import rare_rows
         from .running import print_run, tables_of
 
         out = self.output.out or Path("runs/merged")
         run = merge_runs(self.run_folders, out, overwrite=self.output.overwrite)
-        print_run(run, out, tables_of(run), as_json=self.output.json)
+        with rare_rows(shown=self.rare):
+            print_run(run, out, tables_of(run), as_json=self.output.json)
         return 0

@@ -11,6 +11,7 @@ from tyro.conf import Positional, arg
 from ..analyses.contract import OptionError
 from ..analyses.shared.input_options import OutputOptions
 from ..analyses.shared.numbers import OptionalMinCount
+from ..analyses.shared.option_types import Rare
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Report:
     """Gray out relations and types with fewer than N decisions, and leave them out of figures. By default, as in the
     run."""
 
+    rare: Rare = False
     output: ReportOutputOptions = field(default_factory=ReportOutputOptions)
 
     def run(self, command: str = "") -> int:
@@ -44,6 +46,7 @@ class Report:
         from ..engine.stored_run import report_run
         from ..engine.survey import report_survey
         from ..engine.surveying.stored import is_survey
+        from ..reports.table import rare_rows
         from .running import print_run, tables_of
         from .survey import print_survey
 
@@ -57,6 +60,6 @@ class Report:
             print_survey(survey, output.out or self.run_folder, as_json=output.json)
             return 0
         run = report_run(self.run_folder, output.out, overwrite=output.overwrite, min_count=self.min_count)
-        with run.showing_names():
+        with run.showing_names(), rare_rows(shown=self.rare):
             print_run(run, output.out or self.run_folder, tables_of(run), as_json=output.json)
         return 0

@@ -25,9 +25,10 @@ from ..engine.estimate import estimate_run
 from ..engine.execution import check_written, count_share, execute
 from ..engine.results.part import Part
 from ..engine.results.run import Run
+from ..reports.finding import Finding
 from ..reports.run_folder import RunFolder
 from ..reports.streams import WIDE, delivered, say, say_json
-from ..reports.table import Terminal, as_line
+from ..reports.table import Terminal, as_line, findings_list
 from ..reports.tables import to_json
 from ..storage.characters import one_line
 
@@ -102,12 +103,18 @@ def _bold(text: str, width: int) -> RenderableType:
 
 
 def tables_of(run: Run) -> list[Show]:
-    """Return the tables of each analysis and kind of map, and those that compare the kinds."""
+    """Return what was found, the tables of each analysis and kind of map, and those that compare the kinds."""
     kinds = {part.kind for part in run.parts if part.kind is not None}
-    shown: list[Show] = [part.show if len(kinds) < 2 else functools.partial(_with_kind, part) for part in run.parts]
+    shown: list[Show] = [functools.partial(_findings, run.findings)] if run.findings else []
+    shown += [part.show if len(kinds) < 2 else functools.partial(_with_kind, part) for part in run.parts]
     if run.contrasts is not None:
         shown.append(functools.partial(comparison_tables, run.contrasts))
     return shown
+
+
+def _findings(findings: Sequence[Finding], width: int) -> RenderableType:
+    """Return what was found, which the terminal wraps at its width."""
+    return findings_list(findings)
 
 
 def _with_kind(part: Part, width: int) -> RenderableType:

@@ -300,8 +300,8 @@ _SHOWN = (  # faults in what people see
     ),
     Fault(
         "analyses/coreference/best_heads.py",
-        'row["total"] >= results.min_count and',
-        'row["total"] < results.min_count and',
+        'if row["total"] >= results.min_count:',
+        'if row["total"] < results.min_count:',
         f"{_FINDINGS}test_heads_beat_the_rules_only_if_they_do_held_out",
     ),
     Fault(

@@ -390,7 +390,7 @@ def largest_effect(results: AblationResults) -> str:
         return ""
     of_heads = {(each["layer"], each["head"]): each for each in rows_of(results.tables.heads)}
     top, rival = (of_heads[int(row[f"{of}layer"]), int(row[f"{of}head"])] for of in ("", "rival_"))
-    value = f"{EFFECTS[effect]} {number(top[effect], DIGITS)} {effect_bounds(effect)(top)}"
+    value = f"{number(top[effect], DIGITS)} {effect_bounds(effect)(top)} ({EFFECTS[effect]})"
     lead = f"{number(row['lead'], DIGITS)} {effect_bounds('lead')(row)}".strip()
     doubts = []
     if top[f"{effect}_low"] <= 0:
@@ -401,10 +401,13 @@ def largest_effect(results: AblationResults) -> str:
         doubts.append(f"that of {named_head(rival)} may be as large (difference {lead})")
     if doubts:
         return (
-            "It was not shown which head changes most when it is switched off: the largest effect is that of "
-            f"{named_head(top)} ({value}), but {', and '.join(doubts)}."
+            f"{value} is the largest effect of switching off a head, that of {named_head(top)}, but it was not shown "
+            f"that this head changes most: {', and '.join(doubts)}."
         )
-    return f"Switching off {named_head(top)} changes most: {value}, {lead} more than {named_head(rival)}."
+    return (
+        f"{value} is the effect of switching off {named_head(top)}, which changes most: {lead} more than "
+        f"{named_head(rival)}."
+    )
 
 
 def explored_heads(results: AblationResults, *, complete: bool) -> Contribution:

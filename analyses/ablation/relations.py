@@ -345,10 +345,14 @@ def relations_table(results: AblationResults) -> ShownTable:
     ]
     columns = [column for column in RELATIONS.columns if column.heading != "effect"]
     title = f"Does the head that finds a relation matter for its words? ({EFFECTS[results.effect]}; accuracy in %)"
-    few = () if all(row["is_frequent"] for row in rows) else (f"n in parentheses: {_too_few(results)}.",)
-    notes = tuple(filter(None, (conclusion(results), *few, *results.remarks)))
     return ShownTable(
-        "ablation_relations", title, columns, rows, notes, lambda row: "" if row["is_frequent"] else "rare"
+        "ablation_relations",
+        title,
+        columns,
+        rows,
+        results.remarks,
+        lambda row: "" if row["is_frequent"] else "rare",
+        rare=_too_few(results),
     )
 
 
@@ -366,11 +370,12 @@ def conclusion(results: AblationResults) -> str:
     more = f"a larger effect on their words ({EFFECTS[results.effect]}) than other heads of their layers"
     if not row["relations"]:
         return (
-            f"It was not tested whether heads that find relations have {more}: all relations have {_too_few(results)}."
+            f"0 relations can tell whether heads that find relations have {more}: all relations have "
+            f"{_too_few(results)}."
         )
-    heads = "Heads" if is_significant(row["p"]) else "It was not shown that heads"
+    heads = "heads" if is_significant(row["p"]) else "it was not shown that heads"
     return (
-        f"{heads} that find relations have {more}: above their mean for {row['above']} of "
-        f"{amount(row['relations'], 'relations')}; mean relative rank {number(row['mean_rank'], 2)}, where 0.5 is "
-        f"chance; p = {number(row['p'], 4)}."
+        f"{row['above']} of {amount(row['relations'], 'relations')} have a head with an effect above the mean of its "
+        f"layer: {heads} that find relations have {more} (mean relative rank {number(row['mean_rank'], 2)}, where 0.5 "
+        f"is chance; p = {number(row['p'], 4)})."
     )

@@ -129,18 +129,28 @@ def heads_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
 
 def _lowest(results: AlignmentResults) -> Iterator[Finding]:
     """Say which head, and which layer, has the lowest error rate, and that of those chosen on other pairs."""
+    baseline = _best_baseline(results)
+    beside = f", beside {text_of(ERROR, baseline)} of {baseline['name']}, the best baseline" if baseline else ""
     for heads, table in ((SINGLE, results.single), (TOGETHER, results.together)):
         for row in rows_of(table.dropna(subset=["error_rate"]).nsmallest(1, "error_rate")):  # none if none is defined
             head = head_name(row["layer"], row["head"] or 1)
-            rate = f"{text_of(ERROR, row)} by {row['measure']} ({row['setting']})"
+            rate = f"{text_of(ERROR, row)} is the lowest alignment error rate"
+            series = f"by {row['measure']} ({row['setting']})"
             heldout_rate = _row_of_best(results, row)["heldout_error_rate"]
             held_out = "" if math.isnan(heldout_rate) else f"; held out, the best ones have {share(heldout_rate)}"
             if heads == SINGLE:
-                text = f"Head {head} has the lowest alignment error rate of all heads, {rate}{held_out}."
+                text = f"{rate} of all heads, that of head {head} {series}{beside}{held_out}."
             else:
                 compared = "all word vectors" if row["measure"] == "cosine" else "all heads of a layer together"
-                text = f"Of {compared}, those of layer {row['layer']} have the lowest: {rate}{held_out}."
+                text = f"{rate} of {compared}, in layer {row['layer']} {series}{beside}{held_out}."
             yield Finding(text, address(head=head, measure=measure_id(ERROR, row)))
+
+
+def _best_baseline(results: AlignmentResults) -> dict[str, Any] | None:
+    """Return the row of the baseline with the lowest error rate; None if there is none."""
+    if "baselines" not in results.answers:
+        return None
+    return next(iter(rows_of(results.baselines.dropna(subset=["error_rate"]).nsmallest(1, "error_rate"))), None)
 
 
 def _row_of_best(results: AlignmentResults, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,25 +163,22 @@ def _row_of_best(results: AlignmentResults, row: Mapping[str, Any]) -> dict[str,
 
 def _beside_baseline(results: AlignmentResults) -> Iterator[Finding]:
     """Say how many heads have an interval below the best baseline, and whether the best head is better held out."""
-    if "baselines" not in results.answers:
-        return
-    baselines = results.baselines.dropna(subset=["error_rate"])
+    baseline = _best_baseline(results)
     heads = results.single.dropna(subset=["low", "high"])
-    if baselines.empty or heads.empty:
+    if baseline is None or heads.empty:
         return
-    baseline = rows_of(baselines.nsmallest(1, "error_rate"))[0]
     head = rows_of(heads.nsmallest(1, "error_rate"))[0]
     rows = heads[(heads["setting"] == head["setting"]) & (heads["measure"] == head["measure"])]
     better = int((rows["high"] < baseline["error_rate"]).sum())
-    text = f"The best baseline, {baseline['name']}, has an alignment error rate of {text_of(ERROR, baseline)}."
+    text = f"{text_of(ERROR, baseline)} is the alignment error rate of the best baseline, {baseline['name']}."
     best = _row_of_best(results, head)
     if not results.units >= FEWEST_UNITS:
         text += f" Heads are not compared with it: {NO_CLAIM.format(units='pairs')}."
         yield Finding(text, address(head=head_name(head["layer"], head["head"]), measure=measure_id(ERROR, head)))
         return
-    text += (
-        f" By {head['measure']} ({head['setting']}), the interval is below this rate for {better} of "
-        f"{amount(len(rows), 'heads')}."
+    text = (
+        f"{better} of {amount(len(rows), 'heads')} have an interval below the error rate of the best baseline, "
+        f"{baseline['name']} ({text_of(ERROR, baseline)}), by {head['measure']} ({head['setting']})."
     )
     if not math.isnan(best["heldout_gain"]):
         gain = points(best["heldout_gain"], best["heldout_gain_low"], best["heldout_gain_high"])

@@ -39,8 +39,8 @@ CONTRASTS = Schema(
 )
 
 _SIDES = {
-    "norm − weight": ("Norms", "weights"),
-    "AWI − AWO": ("The rows of positions that read the target word (AWI)", "those of positions that predict it (AWO)"),
+    "norm − weight": ("norms", "weights"),
+    "AWI − AWO": ("the rows of positions that read the target word (AWI)", "those of positions that predict it (AWO)"),
 }
 
 
@@ -106,9 +106,9 @@ def _findings(results: AlignmentResults) -> Iterator[Finding]:
         row = rows_of(rows.loc[[rows["difference"].abs().idxmax()]])[0]  # the finding leads to the largest difference
         unclear = "; the others have an interval that includes 0" if better + worse < len(rows) else ""
         text = (
-            f"{first} align words better than {second} in {better} of {amount(len(rows), 'comparisons')}, and worse in "
-            f"{worse}{unclear}. The differences of error rates lie between {points(rows['difference'].min())} and "
-            f"{points(rows['difference'].max())}."
+            f"{better} of {amount(len(rows), 'comparisons')} show that {first} align words better than {second}, and "
+            f"{worse} that they do worse{unclear}; the differences of error rates lie between "
+            f"{points(rows['difference'].min())} and {points(rows['difference'].max())}."
         )
         setting, measure = (row["of"], "norm") if name == "norm − weight" else ("AWI", row["of"])
         shown = {"heads": TOGETHER, "setting": setting, "measure": measure}

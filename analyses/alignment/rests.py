@@ -40,7 +40,7 @@ def _findings(together: pd.DataFrame) -> Iterator[Finding]:
     norms = rows_of(together[is_same_layer & (together["measure"] == "norm")])
     by_norm = f", and {share(norms[0]['on_special'])} by norm" if norms else ""
     text = (
-        f"In layer {row['layer']} ({row['setting']}), {share(row['on_special'])} of the target words rest on special "
-        f"tokens by weight{by_norm}. These words have no link."
+        f"{share(row['on_special'])} of the target words rest on special tokens by weight{by_norm}, in layer "
+        f"{row['layer']} ({row['setting']}). These words have no link."
     )
     yield Finding(text, address(head=head_name(row["layer"], 1), measure=measure_id(SPECIAL, row)))

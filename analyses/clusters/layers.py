@@ -160,7 +160,7 @@ def _findings(neighbors: pd.DataFrame, kind: str) -> tuple[Finding, ...]:
     row = neighbors.iloc[0]  # whether the nearest head is in the same layer
     verdict = "more often than" if is_significant(row["p"]) else "not clearly more often than"
     text = (
-        f"The head that attends most alike is in the same layer for {share(float(row['found']))} of the heads, "
+        f"{share(float(row['found']))} of the heads have the head that attends most alike in their own layer, "
         f"{verdict} if heads were assigned to layers at random ({share(float(row['shuffled']))}, p = {row['p']:.4f})."
     )
     return (Finding(text, address(measure=measure_id(kind), kind=kind)),)

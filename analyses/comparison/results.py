@@ -9,7 +9,9 @@ from typing import Any, Literal
 import pandas as pd
 
 from ...reports.columns import Schema, TableColumn
+from ...reports.explorer.preview import findings_html
 from ...reports.saved import Saved
+from ...storage.characters import in_html
 from ..counting.comparable import Comparable
 from .differences import Difference, differences
 
@@ -152,7 +154,10 @@ class Comparison(Saved):
         return f"Comparison({families})"
 
     def _repr_html_(self) -> str:
-        return str(self.table.to_html(index=False, border=0))
+        from .findings import comparison_findings
+
+        notes = "".join(f"<p>{in_html(note)}</p>" for note in self.notes)
+        return f"<p>{in_html(repr(self))}</p>{findings_html(comparison_findings(self))}{notes}"
 
 
 def contrast(

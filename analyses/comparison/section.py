@@ -13,10 +13,11 @@ from matplotlib.figure import Figure
 from rich.console import Group, RenderableType
 
 from ...reports.columns import Row, TableColumn, bounds
+from ...reports.finding import Finding
 from ...reports.format import number_interval, signed
 from ...reports.page import Section
 from ...reports.streams import WIDE
-from ...reports.table import ShownTable, as_line
+from ...reports.table import ShownTable, as_line, findings_list
 from ...reports.tables import records
 from .figures import contrast_figure
 from .findings import comparison_findings, group_name, view_of_side
@@ -95,9 +96,10 @@ def sections_by_analysis(comparison: Comparison, *, name: str) -> dict[str, Sect
     return sections
 
 
-def comparison_tables(comparison: Comparison, width: int = WIDE) -> RenderableType:
-    """Return a rich table of the tested groups for each contrast, below the notes."""
-    lines: list[RenderableType] = [as_line(note) for note in comparison.notes]
+def comparison_tables(comparison: Comparison, width: int = WIDE, *, findings: Sequence[Finding] = ()) -> RenderableType:
+    """Return a rich table of the tested groups for each contrast, below what was found and the notes."""
+    lines: list[RenderableType] = [findings_list(findings), ""] if findings else []
+    lines += [as_line(note) for note in comparison.notes]
     for contrast in comparison.contrasts:
         lines += ["", _in_terminal(contrast, comparison.min_count, width)]
     return Group(*lines)

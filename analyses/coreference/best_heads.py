@@ -342,7 +342,6 @@ def best_table(results: CoreferenceResults) -> ShownTable:
     no_answer = f" Asked for, but with no right candidate: {account['no answer']:,}." if account["no answer"] else ""
     contrasts = results.answers.get("contrasts")
     notes = (
-        f"n in parentheses: fewer than {amount(results.min_count, 'mentions')}. "
         f"Candidates are {words[results.candidates]}.",
         f"Scored: {scored}.{no_answer}",
         *results.notes,
@@ -355,6 +354,7 @@ def best_table(results: CoreferenceResults) -> ShownTable:
         (*BEST.columns[1:], *results.added),
         _rows(best, results),
         notes=notes,
+        rare=f"fewer than {amount(results.min_count, 'mentions')}",
         style=_style,
         facts={
             "choices": f"{results.n_choices:,}",
@@ -394,19 +394,35 @@ def _style(row: Row) -> str:
 
 def finding_of(row: Mapping[str, Any], results: CoreferenceResults, kind: str) -> Finding:
     """Say how the best head of all types compares with the rules, if enough mentions and documents say so."""
-    text = (
-        f"Head {head_name(row['layer'], row['head'])} finds an antecedent of {_accuracy(row)} of "
-        f"{amount(row['total'], 'mentions')}, and the rules of {share(row['rule_based_accuracy'])}."
-    )
+    head, strongest = f"head {head_name(row['layer'], row['head'])}", _strongest(row)
     is_claimed = row["type"] in results.claimed
-    if row["total"] >= results.min_count and not is_claimed:
-        text += f" They are not compared: {NO_CLAIM.format(units='documents')}."
-    elif is_claimed and not math.isnan(row["heldout_gain"]):
-        text += (
-            f" Held out, the best heads have {share(row['heldout_accuracy'])}, "
-            f"{_VERDICTS[side_of_baseline(row)]} the rules ({_with_interval(row, 'heldout_gain')})."
+    if is_claimed and not math.isnan(row["heldout_gain"]):
+        text = (
+            f"{share(row['heldout_accuracy'])} of {amount(row['total'], 'mentions')} have an antecedent that the best "
+            f"head ({head}) finds held out, {_VERDICTS[side_of_baseline(row)]} the rules "
+            f"({_with_interval(row, 'heldout_gain')}); {strongest}."
         )
-    return Finding(text, address_of(row, kind))
+        return Finding(text, address_of(row, kind), f"On the documents that chose it, {head} finds {_accuracy(row)}.")
+    text = (
+        f"{_accuracy(row)} of {amount(row['total'], 'mentions')} have an antecedent that {head} finds on the documents "
+        f"that chose it; {strongest}"
+    )
+    if row["total"] >= results.min_count:
+        text += f". They are not compared: {NO_CLAIM.format(units='documents')}"
+    return Finding(f"{text}.", address_of(row, kind))
+
+
+def _strongest(row: Mapping[str, Any]) -> str:
+    """Say what the strongest baseline finds. None of them is chosen, so that none has to be held out."""
+    names = {
+        "rule_based": "the rules",
+        "head_match": "the nearest candidate with the same head word",
+        "nearest": "the nearest candidate",
+    }
+    rates = {name: float(row.get(f"{name}_accuracy", math.nan)) for name in names}
+    best = max((name for name in names if not math.isnan(rates[name])), key=lambda name: rates[name])
+    others = "" if best == "rule_based" else f", {share(rates['rule_based'])} by the rules"
+    return f"{share(rates[best])} by {names[best]}, the strongest baseline{others}"
 
 
 def _accuracy(row: Mapping[str, Any]) -> str:

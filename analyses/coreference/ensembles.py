@@ -31,6 +31,7 @@ from ..shared.ensembles import (
     shown_ensembles,
     with_intervals,
 )
+from ..shared.explored import share
 from ..shared.options import CountOptions, EnsembleMethod, EnsembleOptions
 from .decisions import ALL, DIRECTIONS, choices_of
 from .rows import CoreferenceQuestion, CoreferenceResults, LookupContext, Mentions, address_of, mentions_of
@@ -101,15 +102,18 @@ class Ensembles(CoreferenceQuestion):
         types = ", ".join(map(mentions_of, ensembles))
         counted = f"{amount(len(ensembles), 'rows')} of the table of ensembles ({types})"
         if better:
-            gains = "; ".join(found_together(mentions_of(row), row) for row in better)
+            rules = {row["type"]: share(row["rule_based_accuracy"]) for row in results.best_rows}
+            gains = "; ".join(
+                found_together(mentions_of(row), row, beside=f", the rules {rules[row['type']]}") for row in better
+            )
             text = (
-                f"In {len(better)} of {counted}, averaged maps of several heads find more antecedents than one head, "
-                f"where both are chosen on one half of the documents and scored on the other: {gains}."
+                f"{len(better)} of {counted} have more antecedents that averaged maps of several heads find than one "
+                f"head, where both are chosen on one half of the documents and scored on the other: {gains}."
             )
         else:
             text = (
-                f"In none of {counted}, averaged maps of several heads clearly find more antecedents than one head on "
-                "documents that did not choose them."
+                f"0 of {counted} have clearly more antecedents that averaged maps of several heads find than one head "
+                "on documents that did not choose them."
             )
         shown = (better or ensembles)[0]["type"]
         rows = (row for row in results.best_rows if row["type"] == shown)

@@ -223,9 +223,9 @@ class Failures(CoreferenceQuestion):
                 of_head = share(mistake["share"], mistake["share_low"], mistake["share_high"])
                 of_nearest = share(mistake["nearest_share"], mistake["nearest_low"], mistake["nearest_high"])
                 text = (
-                    f"Where head {head_name(row['layer'], row['head'])}, the best for {mentions_of(row)}, is wrong, it "
-                    f"most often picks {_MISTAKES[mistake['picked']]}: for {of_head} of "
-                    f"{amount(row['total'], 'mentions')} (the nearest candidate: {of_nearest})."
+                    f"{of_head} of {amount(row['total'], 'mentions')}: where head "
+                    f"{head_name(row['layer'], row['head'])}, the best for {mentions_of(row)}, is wrong, it most often "
+                    f"picks {_MISTAKES[mistake['picked']]} (the nearest candidate: {of_nearest})."
                 )
                 return Contribution(findings=(Finding(text, address_of(row, kind)),))
         return None

@@ -8,6 +8,7 @@ from typing import Any
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ...storage.writing import amount
+from ..shared.explored import share
 from ..shared.layers import ByLayer, by_layer, sentences_about
 from .rows import CoreferenceQuestion, CoreferenceResults, Mentions, address_of, of_policy
 
@@ -37,6 +38,7 @@ class Layers(CoreferenceQuestion):
         if row is None or whole is None:
             return None
         named = {f"{name} mentions": each for name, each in of_claims.items()}
-        what = f"For the antecedents of {amount(row['total'], 'mentions')}"
-        text = sentences_about(whole, what, named, amount(len(named), "types of mentions"))
-        return Contribution(findings=(Finding(text, address_of(row, kind)),) if text else ())
+        what = f"for the antecedents of {amount(row['total'], 'mentions')}"
+        beside = f"{share(row['rule_based_accuracy'])} by the rules"
+        text, more = sentences_about(whole, what, named, amount(len(named), "types of mentions"), beside)
+        return Contribution(findings=(Finding(text, address_of(row, kind), more),) if text else ())

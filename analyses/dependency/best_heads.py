@@ -18,7 +18,6 @@ from ...reports.columns import Explored, Schema, TableColumn, bar
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Measure
 from ...reports.explorer.references import Reference
-from ...reports.finding import Finding
 from ...reports.format import (
     ARROWS,
     best_direction,
@@ -33,7 +32,7 @@ from ...reports.table import ShownTable
 from ...storage.writing import amount
 from ..contract import Request
 from ..counting.best_head import drawn
-from ..counting.held_out import NO_CLAIM, heldout_baseline, heldout_rate
+from ..counting.held_out import heldout_baseline, heldout_rate
 from ..counting.outcomes import effective_units
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.best_heads import best_accuracy_column, best_head_column, estimate, heldout_columns
@@ -42,6 +41,7 @@ from ..shared.explored import head_measures, points, share
 from ..shared.head_counts import MODEL
 from ..shared.references import Rule, best_rule, marks_of, over_rule
 from .accuracy import TOTALS, DependencyAccuracy
+from .findings import findings_of
 from .rows import (
     MEAN,
     SHOWN,
@@ -49,8 +49,6 @@ from .rows import (
     DependencyResults,
     PlanContext,
     Words,
-    address_of,
-    claimed,
     measure_id,
     reference_id,
     style_of,
@@ -309,35 +307,6 @@ def shown_relations(best: pd.DataFrame) -> list[dict[str, Any]]:
     return [row for row in rows_of(best) if row["relation"] != "root" and row["total"]]
 
 
-def findings_of(results: DependencyResults, kind: str) -> Iterator[Finding]:
-    """Yield which heads beat position, and for which relations there is no such head."""
-    frequent, left_out = results.frequent, results.unclaimed
-    if not frequent:
-        if left_out:
-            text = (
-                f"Nothing is said of the {amount(left_out, 'relations')} with at least "
-                f"{amount(results.min_count, 'words')}: {NO_CLAIM.format(units='sentences')}."
-            )
-            yield Finding(text, "")
-        return
-    by_gain = results.largest_gains
-    if by_gain:
-        gains = "; ".join(map(_accuracy_and_gain, by_gain[:SHOWN]))
-        text = (
-            f"For {len(by_gain)} of {claimed(results)}, one head finds the other word more often than the best fixed "
-            f"offset, and heads that were chosen on one half of the text still do on the other. The largest held-out "
-            f"gains: {gains}."
-        )
-        yield Finding(text, address_of(by_gain[0], kind))
-    certain = {row["relation"] for row in by_gain}
-    if missed := sorted((row for row in frequent if row["relation"] not in certain), key=lambda row: -row["total"]):
-        names = ", ".join(row["relation"] for row in missed[:6]) + (", …" if len(missed) > 6 else "")
-        text = (
-            f"For {len(missed)} of {claimed(results)}, no head is clearly better than the best fixed offset: {names}."
-        )
-        yield Finding(text, address_of(missed[0], kind))
-
-
 def best_table(results: DependencyResults) -> ShownTable:
     """Return the table of the best head of each relation, frequent relations first."""
     cells, best = results.cells, results.best
@@ -348,10 +317,8 @@ def best_table(results: DependencyResults) -> ShownTable:
         "Best attention head per relation (accuracy in %)",
         (*BEST.columns, *results.added),
         list(shown_rows(best, results.min_count)),
-        notes=(
-            f"n in parentheses: fewer than {amount(results.min_count, 'words')}, too few for reliable conclusions.",
-            *(f"{fact[0].upper()}{fact[1:]}." for fact in (*results.map_facts, *reach_facts(cells))),
-        ),
+        notes=tuple(f"{fact[0].upper()}{fact[1:]}." for fact in (*results.map_facts, *reach_facts(cells))),
+        rare=f"fewer than {amount(results.min_count, 'words')}, too few for reliable conclusions",
         style=style_of,
         facts={
             "choices": f"{n_choices:,}",
@@ -370,15 +337,6 @@ def reach_facts(cells: pd.DataFrame) -> tuple[str, ...]:
     by_direction = cells[cells["relation"] == name].drop_duplicates("direction")
     shares = ", ".join(f"{ARROWS[row['direction']]} {percent(row['reach'])} %" for row in rows_of(by_direction))
     return (f"causal model, in which words see only the words before; {name} words whose head is in reach: {shares}",)
-
-
-def _accuracy_and_gain(row: Mapping[str, Any]) -> str:
-    """Say how much the best head of a relation finds, and how much more than the best fixed offset."""
-    accuracy = share(row["accuracy"], row["accuracy_low"], row["accuracy_high"])
-    return (
-        f"{row['relation']} by head {head_name(row['layer'], row['head'])} ({accuracy}, fixed offset "
-        f"{share(row['offset_accuracy'])}; held out {held_out(row)})"
-    )
 
 
 def held_out(row: Mapping[str, Any]) -> str:

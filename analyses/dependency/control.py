@@ -13,7 +13,7 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ..shared.control import OfCopies
 from ..shared.explored import share
-from .rows import DependencyQuestion, DependencyResults, Words, claimed
+from .rows import DependencyQuestion, DependencyResults, Words, address_of, claimed
 
 CONTROL = Schema(
     "dependency_control",
@@ -52,7 +52,8 @@ class Control(OfCopies, DependencyQuestion):
         copies = "a copy" if len(answer) == 1 else f"{len(answer)} copies"
         random, trained = (float(np.mean([row[name] for row in rows])) for name in ("control_accuracy", "accuracy"))
         text = (
-            f"In {copies} of the model with random weights, the best heads for {which} reach {share(random)} on "
-            f"average, where those of the model reach {share(trained)}."
+            f"{share(random)} on average is what the best heads of {copies} of the model with random weights reach for "
+            f"{which}, where those of the model reach {share(trained)} on the same text."
         )
-        return Contribution(findings=(Finding(text, ""),))  # the explorer has the heads of the model alone
+        # The explorer has the heads of the model alone, whose cards show what those of the copies find beside them.
+        return Contribution(findings=(Finding(text, address_of(rows[0], kind)),))

@@ -32,7 +32,9 @@ from ..shared.ensembles import (
     shown_ensembles,
     with_intervals,
 )
+from ..shared.explored import share
 from ..shared.options import CountOptions, EnsembleMethod, EnsembleOptions
+from .findings import strongest_rule
 from .rows import SHOWN, DependencyQuestion, DependencyResults, LookupContext, PlanContext, Read, Words, address_of
 
 Array = npt.NDArray[Any]
@@ -154,13 +156,20 @@ def _together(ensembles: pd.DataFrame, results: DependencyResults, kind: str) ->
     counted = f"{amount(len(rows), 'relations')} with at least {amount(results.min_count, 'words')}{enough}"
     best = {row["relation"]: row for row in rows_of(results.best)}
     if not better:
-        text = f"For none of {counted}, averaged maps of several heads clearly find more words than one head."
+        text = f"0 of {counted} are clearly found more often by averaged maps of several heads than by one head."
         yield Finding(text, address_of(best[rows[0]["relation"]], kind))
         return
-    gains = "; ".join(found_together(row["relation"], row, " words") for row in better[:SHOWN])
+    rules = results.answers.get("rules")
+
+    def found(row: Mapping[str, Any]) -> str:
+        rule = strongest_rule(best[row["relation"]], None if rules is None else rules.best)
+        return found_together(row["relation"], row, " words", f", {share(rule.rate)} by {rule.name}")
+
+    gains = "; ".join(map(found, better[:SHOWN]))
     text = (
-        f"For {len(better)} of {counted}, averaged maps of several heads find more words than one head, where both are "
-        f"chosen on one half of the sentences and scored on the other. The largest gains: {gains}."
+        f"{len(better)} of {counted} are found more often by averaged maps of several heads than by one head, where "
+        f"both are chosen on one half of the sentences and scored on the other: {gains}"
+        f"{'; …' if len(better) > SHOWN else '.'}"
     )
     yield Finding(text, address_of(best[better[0]["relation"]], kind))
 

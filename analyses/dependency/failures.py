@@ -389,11 +389,12 @@ def _clear_mistakes(failures: FailureTables, frequent: Sequence[Mapping[str, Any
         of_head = share(mistake["share"], mistake["share_low"], mistake["share_high"])
         of_offset = share(mistake["offset_share"], mistake["offset_low"], mistake["offset_high"])
         texts.append(
-            f"for {row['relation']}, head {head_name(row['layer'], row['head'])} picks {_MISTAKES[mistake['picked']]} "
-            f"for {of_head} of {amount(row['total'], 'words')} (the best fixed offset: {of_offset})"
+            f"{of_head} of {amount(row['total'], 'words')} with {row['relation']}, for which head "
+            f"{head_name(row['layer'], row['head'])} picks {_MISTAKES[mistake['picked']]} (the best fixed offset: "
+            f"{of_offset})"
         )
     row, mistake = clear_mistakes[0]
     # The explorer does not know what is out of reach.
     shown = "wrong" if mistake["picked"] in ("out of reach", "none") else f"wrong:{mistake['picked']}"
-    text = f"The most frequent mistakes of the best heads: {'; '.join(texts)}."
+    text = f"{'; '.join(texts)}: the most frequent mistakes of the best heads."
     yield Finding(text, f"{address_of(row, kind)}&show={shown}")

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.references import Reference
 from ...reports.finding import Finding
 from ...storage.writing import amount
+from ..shared.explored import share
 from ..shared.layers import ByLayer, by_layer, mean_of, sentences_about
 from .accuracy import members_of
+from .findings import strongest_rule
 from .rows import MEAN, DependencyQuestion, DependencyResults, Words, address_of, claimed, reference_id
 
 
@@ -44,8 +48,12 @@ class Layers(DependencyQuestion):
         relations = amount(len(of_claims), "relations")
         of_mean = Reference(reference_id(MEAN, kind), f"mean of {relations}", layers=mean.curve())
         references = (of_mean,) if len(of_claims) > 1 and len(mean.rates) > 1 else ()
-        what = f"On average over {claimed(results)}" if len(of_claims) > 1 else f"For {next(iter(of_claims))}"
-        text = sentences_about(mean, what, of_claims, relations)
+        what = f"on average over {claimed(results)}" if len(of_claims) > 1 else f"for {next(iter(of_claims))}"
+        rules = results.answers.get("rules")
+        strongest = [strongest_rule(row, None if rules is None else rules.best).rate for row in results.frequent]
+        rule = "the strongest rules" if len(strongest) > 1 else "the strongest rule"
+        beside = f"{share(float(np.mean(strongest)))} by {rule}"
+        text, more = sentences_about(mean, what, of_claims, relations, beside)
         first = max(results.frequent, key=lambda row: row["heldout_accuracy"])
-        findings = (Finding(text, address_of(first, kind)),) if text else ()
+        findings = (Finding(text, address_of(first, kind), more),) if text else ()
         return Contribution(findings=findings, references=references)

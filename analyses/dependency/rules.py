@@ -14,7 +14,7 @@ the choice comes last.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,21 +30,18 @@ from ...corpora_loaders.tags import UPOS
 from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...extractors import MapBatch
 from ...reports.columns import Schema, TableColumn
-from ...reports.explorer.contribution import Contribution
-from ...reports.finding import Finding
-from ...reports.format import head_name, shown_rows
+from ...reports.format import shown_rows
 from ...reports.table import ShownTable
 from ..contract import Request
 from ..counting.best_head import both_halves, drawn, rate, rates
 from ..counting.counting import CountWith
-from ..counting.held_out import HeldOutRate, gain_columns, heldout_rate, side_of_zero, split_deviations
+from ..counting.held_out import HeldOutRate, gain_columns, heldout_rate, split_deviations
 from ..counting.outcomes import Counts, OutcomeCounts
 from ..shared.best_heads import estimate
-from ..shared.explored import points, share
 from ..shared.options import CountOptions
 from .best_heads import BEST
 from .decisions import TAGS, ScoredWords, tag_indices
-from .rows import SHOWN, DependencyQuestion, DependencyResults, PlanContext, Words, address_of, style_of
+from .rows import DependencyQuestion, DependencyResults, PlanContext, Words, style_of
 
 Array = npt.NDArray[Any]
 
@@ -163,10 +160,6 @@ class BeyondTags(DependencyQuestion):
         rows = list(shown_rows(results.best, results.min_count))
         title = "Heads against rules that know parts of speech (accuracy in %)"
         return (ShownTable("dependency_tags", title, (*of_heads, *AGAINST), rows, style=style_of),)
-
-    def explore(self, answer: Rules, counts: Words, results: DependencyResults, kind: str) -> Contribution:
-        """Say which heads know more than parts of speech."""
-        return Contribution(findings=tuple(_beyond_tags(results.largest_gains, kind)))
 
 
 class DependencyRules(OutcomeCounts):
@@ -370,40 +363,3 @@ def _total_of_rules(correct: Array, rule: Array) -> Array:
     shape = np.broadcast_shapes(correct.shape[:-1], rule.shape)
     counts = np.broadcast_to(correct, (*shape, correct.shape[-1]))
     return np.asarray(np.take_along_axis(counts, np.broadcast_to(rule, shape)[..., None], -1)[..., 0].sum(-1))
-
-
-def beyond_tags(row: Mapping[str, Any]) -> int:
-    """Return 1 if a head finds more than both rules that know parts of speech, −1 if it finds less than one of them."""
-    sides = [side_of_zero(row, f"{name}_gain") for name in FAMILIES]
-    return -1 if -1 in sides else min(sides)
-
-
-def _beyond_tags(certain: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:
-    """Yield which of the heads that beat every fixed offset know more than parts of speech."""
-    if not certain:
-        return
-
-    def listed(rows: Sequence[Mapping[str, Any]]) -> str:
-        texts = []
-        for row in rows[:SHOWN]:
-            rule = min(FAMILIES, key=lambda family: float(row[f"{family}_gain"]))  # the better one of the two
-            gain, low, high = (row[f"{rule}_gain{end}"] for end in ("", "_low", "_high"))
-            head = f"head {head_name(row['layer'], row['head'])} {share(row['heldout_accuracy'])}"
-            texts.append(f"{row['relation']} ({head}, rule {share(row[f'{rule}_heldout'])}; {points(gain, low, high)})")
-        return "; ".join(texts) + ("; …" if len(rows) > SHOWN else ".")
-
-    heads_better = [row for row in certain if beyond_tags(row) > 0]
-    rules_better = [row for row in certain if beyond_tags(row) < 0]
-    where = f"In {len(heads_better) or 'none'} of the {len(certain)} relations"
-    finds = "it also clearly finds"
-    if len(certain) == 1:
-        where = "In the one relation"
-        finds = "it also clearly finds" if heads_better else "it does not clearly find"
-    text = (
-        f"{where} in which a head beats the fixed offset, {finds} more than rules that know parts of speech, such as "
-        "“the nearest verb before a noun” (all chosen on one half and scored on the other)"
-    )
-    text += f": {listed(heads_better)}" if heads_better else "."
-    if rules_better:
-        text += f" In {len(rules_better)}, such a rule finds more than the head: {listed(rules_better)}"
-    yield Finding(text, address_of((heads_better or rules_better or certain)[0], kind))

@@ -252,14 +252,14 @@ def tree_findings(trees: SpanningTrees) -> Iterator[tuple[str, str]]:
         has_enough = trees.sentences >= FEWEST_UNITS
         is_better = has_enough and all(side_of_zero(row, f"{chain}_gain") > 0 for chain in CHAINS)
         text = (
-            f"Spanning trees of single heads {'are' if is_better else 'are not clearly'} better than both chains of "
-            f"neighbors: held out, heads chosen on the other half reach {share(row['heldout_accuracy'])} {score} of "
-            f"{row['total']:,} words (chains: {chains}); the best on all sentences is {row['heads']}."
+            f"{share(row['heldout_accuracy'])} {score} of {row['total']:,} words is what trees of single heads reach "
+            f"held out, {'better' if is_better else 'not clearly better'} than both chains of neighbors "
+            f"({chains}); the best head on all sentences is {row['heads']}."
         )
         together = rows.get((score, "ensemble"))
         if together and side_of_zero(together, "head_gain") > 0:
             more = gain(together, "head")
-            text += f" The ensembles together reach {share(together['heldout_accuracy'])}, {more} over single heads."
+            text += f" {share(together['heldout_accuracy'])} by the ensembles together, {more} over single heads."
         yield text, row["heads"].rstrip("←↔")
 
 

@@ -234,8 +234,8 @@ def _findings(shares: pd.DataFrame) -> tuple[Finding, ...]:
     row = max(rows, key=_difference)
     less = "less" if row["norm_share"] < row["weight"] else "more"
     text = (
-        f"Attention to {row['class']} moves {less} than its weights suggest: it has {share(row['weight'])} of the "
-        f"weights and {share(row['norm_share'])} of what is moved by norm, on average over all heads."
+        f"{share(row['norm_share'])} of what is moved by norm comes from {row['class']}, {less} than their weights "
+        f"suggest: {share(row['weight'])} of the weights, both on average over all heads."
     )
     return (Finding(text, address(measure=_id("norm_share", row["class"]))),)
 

@@ -400,12 +400,12 @@ def findings_of_weights(probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:
         row: Mapping[str, Any] = rows_of(weights.heads.nlargest(1, "weight"))[0]
         head, arrow = head_name(row["layer"], row["head"]), ARROWS[row["direction"]]
         measure = measure_id("weight", probe, row["direction"])
-        text = f"The probe {probe} gives its largest weight to head {head} ({arrow}, {row['weight']:.3f})."
+        text = f"{row['weight']:.3f} is the largest weight of the probe {probe}, that of head {head} ({arrow})."
         yield Finding(text, address(head=head, measure=measure))
         correlation = weights.correlations.set_index("of")["spearman"]["weight"]
         if pd.notna(correlation):
             text = (
-                f"Over all heads and directions, the weights in the probe {probe} and the accuracies of single heads "
-                f"have a rank correlation of {correlation:.2f}."
+                f"{correlation:.2f} is the rank correlation of the weights in the probe {probe} and the accuracies of "
+                "single heads, over all heads and directions."
             )
             yield Finding(text, address(measure=measure_id("accuracy", probe, row["direction"])))

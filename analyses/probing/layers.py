@@ -19,6 +19,7 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ...reports.format import percent, rows_of
 from ...reports.table import ShownTable
+from ...storage.writing import amount
 from ..comparison.differences import LEVEL
 from ..counting.held_out import NO_CLAIM
 from ..counting.resampling import FEWEST_UNITS
@@ -370,8 +371,8 @@ def layer_texts(answer: LayerTables) -> Iterator[str]:
         best = next(row for row in rows_of(of_probe) if row["chosen"])
         score = score_name(best["score"])
         found = share(best["value"], best["value_low"], best["value_high"])
-        chosen = ", which the dev sentences chose," if best["layer"] >= 0 else ""
-        text = f"{probe}: on test sentences, {layer_name(best['layer'])}{chosen} has {score} {found}"
+        chosen = ", which the dev sentences chose" if best["layer"] >= 0 else ""
+        text = f"{found} is the {score} of {probe} on test sentences in {layer_name(best['layer'])}{chosen}"
         if answer.units[probe] < FEWEST_UNITS or math.isnan(best["value_low"]):
             yield f"{text}. It is not compared: {NO_CLAIM.format(units='sentences')}."
             continue
@@ -388,15 +389,15 @@ def layer_texts(answer: LayerTables) -> Iterator[str]:
         same = [int(row["second"].removeprefix(OF_LAYER)) for row in of_layers if not is_told_apart(row)]
         if same:
             yield (
-                f"{probe}: {_named(same)} cannot be told apart from layer {best['layer']:.0f}, by intervals that hold "
-                "for all layers together."
+                f"{amount(len(same), 'layers')} cannot be told apart from layer {best['layer']:.0f} by {probe}, by "
+                f"intervals that hold for all layers together: {_named(same)}."
             )
         below = [
             row for row in of_contrasts if row["second"] == RANDOM_WEIGHTS and row["difference"] < 0 and is_clear(row)
         ]
         for row in below:
             difference = points(row["difference"], row["low"], row["high"])
-            yield f"{probe}: {layer_name(row['layer'])} is below random weights ({difference})."
+            yield f"{difference} is how far {layer_name(row['layer'])} of {probe} is below random weights."
 
 
 def _named(layers: Sequence[int]) -> str:

@@ -23,7 +23,7 @@ from ..counting.best_head import interval as bootstrap_interval
 from ..counting.held_out import NO_CLAIM
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import points, share
-from .methods import color, meaning
+from .methods import BASELINES, RANDOM, color, meaning
 from .rows import NAME, Attempt, ProbeQuestion, ProbeResults, Tested, TestedWords, deviation, mean, scores
 
 PROBE = Schema(
@@ -194,8 +194,8 @@ def score_texts(results: ProbeResults) -> Iterator[tuple[str, str]]:
         score = share(row["uas"], row["uas_low"], row["uas_high"])
         runs = f", as a mean of {row['runs']} runs" if row["runs"] > 1 else ""
         text = (
-            f"The probe {row['method']} finds the syntactic heads of {score} of "
-            f"{amount(row['total'], 'words')} of sentences that did not train it{runs}"
+            f"{score} of {amount(row['total'], 'words')} have a syntactic head that the probe {row['method']} finds in "
+            f"sentences that did not train it{runs}{_strongest(results)}"
         )
         if not has_enough or math.isnan(row["uas_low"]):
             yield row["method"], f"{text}. It is not compared: {NO_CLAIM.format(units='sentences')}."
@@ -212,6 +212,16 @@ def score_texts(results: ProbeResults) -> Iterator[tuple[str, str]]:
             f"{verdict} than {', '.join(simpler)}" for verdict, simpler in methods_by_verdict.items() if simpler
         ]
         yield row["method"], f"{text}." + (f" It finds {' and '.join(verdicts)}." if verdicts else "")
+
+
+def _strongest(results: ProbeResults) -> str:
+    """Name the strongest baseline, which may be a probe on random weights; empty if the run has none."""
+    simpler = [each.name for each in BASELINES]
+    table = results.argmax
+    is_simpler = table["method"].isin(simpler) | table["method"].str.endswith(RANDOM)
+    for best in rows_of(table[is_simpler & table["uas"].notna()].nlargest(1, "uas")):
+        return f", beside {share(best['uas'])} of “{best['method']}”, the strongest baseline"
+    return ""
 
 
 def is_selective(row: Mapping[str, Any]) -> bool:

@@ -47,11 +47,11 @@ def with_intervals(ensembles: pd.DataFrame | None) -> list[dict[str, Any]]:
     return [] if ensembles is None else rows_of(ensembles.dropna(subset=["gain_low"]))
 
 
-def found_together(name: str, row: Mapping[str, Any], units: str = "") -> str:
-    """Say which heads find more together, and what one head finds, as a part of a sentence."""
+def found_together(name: str, row: Mapping[str, Any], units: str = "", beside: str = "") -> str:
+    """Say which heads find more together, and what one head and a rule find, as a part of a sentence."""
     return (
         f"{name} by {row['heads']} ({share(row['heldout_accuracy'])} of {row['total']:,}{units}, one head "
-        f"{share(row['single_accuracy'])}; {points(row['gain'], row['gain_low'], row['gain_high'])})"
+        f"{share(row['single_accuracy'])}{beside}; {points(row['gain'], row['gain_low'], row['gain_high'])})"
     )
 
 

@@ -97,7 +97,9 @@ def best_layer(rates: Sequence[HeldOutRate]) -> BestLayer:
     return BestLayer(best, rates[best], close, others[0], gains[others[0]])
 
 
-def sentences_about(whole: ByLayer, what: str, parts: Mapping[str, ByLayer], of_parts: str) -> str:
+def sentences_about(
+    whole: ByLayer, what: str, parts: Mapping[str, ByLayer], of_parts: str, beside: str = ""
+) -> tuple[str, str]:
     """Say in which layer heads find most, on the whole and for single questions; empty if nothing can be said.
 
     Args:
@@ -105,13 +107,17 @@ def sentences_about(whole: ByLayer, what: str, parts: Mapping[str, ByLayer], of_
         what: what that is about, in a phrase such as “14 relations with at least 50 words”.
         parts: the single questions by name, of which something may be claimed.
         of_parts: what they are, in a phrase such as “14 relations”.
+        beside: what the strongest rules find, in a phrase such as “61.6 % by the strongest rule”.
+
+    Returns:
+        the sentence about the whole, and that about single questions.
     """
     if len(whole.rates) < 2 or not all(math.isfinite(bound) for bound in _interval(whole.rates[0])):
-        return ""
+        return "", ""
     best = best_layer(whole.rates)
-    found = f"the best head of layer {best.layer + 1}"
     reached = f"{share(best.rate.value, *_interval(best.rate))} held out"
-    text = f"{what}, {found} finds most, {reached}"
+    beside = f" ({beside})" if beside else ""
+    text = f"{reached}{beside} is what the best head of layer {best.layer + 1} finds {what}, the most of all layers"
     others = len(whole.rates) - 1
     if best.is_clear:
         compared = "those of all other layers" if others > 1 else "that of the other layer"
@@ -121,9 +127,7 @@ def sentences_about(whole: ByLayer, what: str, parts: Mapping[str, ByLayer], of_
         text += f", but not clearly more than {close} {_listed(best.close)}; all other layers clearly find less."
     else:
         text += ", but not clearly more than that of any other layer."
-    if len(parts) > 1:
-        text += f" {_of_parts(parts, of_parts)}"
-    return text
+    return text, _of_parts(parts, of_parts) if len(parts) > 1 else ""
 
 
 def _of_parts(parts: Mapping[str, ByLayer], of_parts: str) -> str:

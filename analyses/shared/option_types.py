@@ -55,6 +55,10 @@ TooLongInputs = Annotated[
     ),
 ]
 
+Rare = Annotated[
+    bool, arg(help="Print the rows with fewer than --min-count decisions, too. The tables have them in any case.")
+]
+
 Lenient = Annotated[
     bool,
     arg(

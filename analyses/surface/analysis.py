@@ -60,8 +60,8 @@ class Surface(AnalysisOfQuestions[SurfaceFacts, SurfaceResults, PlanContext, Any
 
     def comparable(self, plan_counts: PlanCounts[SurfaceFacts]) -> Sequence[Comparable]:
         """Return the means over heads of all statistics, and of some of them layer by layer."""
-        families = comparable_statistics(Statistics(OptionSet(), counted).metric)
-        return [replace(family, names=dict(counted.facts.reading.specials)) for family in families]
+        families = comparable_statistics(Statistics(OptionSet(), plan_counts).metric)
+        return [replace(family, names=dict(plan_counts.facts.reading.specials)) for family in families]
 
     def record(
         self, options: OptionSet, plan_counts: PlanCounts[SurfaceFacts], results: SurfaceResults

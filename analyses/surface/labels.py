@@ -142,8 +142,8 @@ def _findings(heads: pd.DataFrame, kind: str) -> Iterator[Finding]:
         label = max(counts, key=counts.__getitem__)
         top = largest(heads, label)
         text = (
-            f"Of {len(heads)} heads, {counts['previous']} attend{'s' if counts['previous'] == 1 else ''} mostly to the "
-            f"previous token and {counts['next']} to the next one; head {named_head(top)} directs "
-            f"{percent(float(top[label]))} % of its attention to the {label} token."
+            f"{counts['previous']} of {len(heads)} heads attend mostly to the previous token and {counts['next']} to "
+            f"the next one; head {named_head(top)} directs {percent(float(top[label]))} % of its attention to the "
+            f"{label} token."
         )
         yield Finding(text, address(head=named_head(top), measure=measure_id(label, kind), kind=kind))

@@ -276,9 +276,9 @@ def _findings(results: SurfaceResults, heads: pd.DataFrame, kind: str) -> Iterat
         column = sink["column"]
         top = largest(heads, column)
         text = (
-            f"In layers {sink['layers']}, {sink['name']} gets the most attention of all special tokens: from "
-            f"{percent(sink['low'])} to {percent(sink['high'])} % on average over the heads of a layer, and "
-            f"{percent(float(top[column]))} % in head {named_head(top)}."
+            f"{percent(sink['low'])} to {percent(sink['high'])} % of the attention goes to {sink['name']} in layers "
+            f"{sink['layers']}, on average over the heads of a layer, more than to any other special token; in head "
+            f"{named_head(top)}, {percent(float(top[column]))} %."
         )
         yield Finding(text, address(head=named_head(top), measure=measure_id(column, kind), kind=kind))
 

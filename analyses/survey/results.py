@@ -11,10 +11,13 @@ from typing import Any
 import pandas as pd
 from rich.console import Group, RenderableType
 
+from ...reports.explorer.preview import findings_html
+from ...reports.finding import Finding
 from ...reports.page import Section
 from ...reports.saved import Saved
-from ...reports.table import as_line
+from ...reports.table import as_line, findings_list
 from ...reports.tables import records
+from ...storage.characters import in_html
 from ..questions import section_of
 from .accuracy import Accuracy, MatrixMaker, accuracies_table
 from .cells import Cells, fit_table
@@ -30,6 +33,10 @@ SCHEMAS = tuple(
     sorted((schema for question in QUESTIONS for schema in question.tables), key=lambda schema: schema.name != "survey")
 )
 """The tables that a survey writes, the one of the best heads first."""
+
+
+MOST_SHOWN = 5
+"""The number of findings that a terminal shows."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,7 +125,12 @@ class Survey(SurveyFacts, Saved):
         return f"Survey({grid_size(self.models, self.treebanks, self.maps)}{failed})"
 
     def _repr_html_(self) -> str:
-        return f"<p>{self!r}</p>{self.table.head(50).to_html(index=False, border=0)}"
+        return f"<p>{in_html(repr(self))}</p>{findings_html(self.findings)}<p>Tables: <code>tables</code>.</p>"
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found, as the page and the terminal say it."""
+        return [finding for question, answer in self.answered for finding in question.findings(answer, self)]
 
 
 def survey_section(survey: Survey, out: Path | None = None) -> Section:
@@ -149,5 +161,7 @@ def in_terminal(survey: Survey, width: int) -> RenderableType:
         lines.append(f"Failed: {result.cell.model} on {result.cell.treebank}{kind}: {failure.reason}")
     matrix, fit = accuracies_table(MatrixMaker(survey), survey.relation), fit_table(survey)
     tables = [matrix, fit] if fit.rows else [matrix]
-    warnings = [as_line(f"Warning: {warning}") for warning in survey.warnings]
-    return Group(*warnings, *(part for table in tables for part in (table.terminal(width), "")), *map(as_line, lines))
+    first: list[RenderableType] = [as_line(f"Warning: {warning}") for warning in survey.warnings]
+    if survey.findings:
+        first += [findings_list(survey.findings[:MOST_SHOWN]), ""]
+    return Group(*first, *(part for table in tables for part in (table.terminal(width), "")), *map(as_line, lines))

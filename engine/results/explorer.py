@@ -44,31 +44,43 @@ asked for."""
 
 
 _ByKind = dict[str, tuple[InputSample, SampledInput]]
-_Contributions = Sequence[tuple[Part, Contribution]]
+Contributions = Sequence[tuple[Part, Contribution]]
+"""What each part of a run adds to the explorer, for the parts that add anything."""
 
 
-def explorer_of(
-    parts: Sequence[Part],
-    titles: Titles,
-    record: Mapping[str, Any],
-    options: OptionSet,
-    samples: Mapping[str, InputSample],
-    contrasts: Comparison | None = None,
-) -> Explorer:
-    """Make the explorer of a run, from its counts alone."""
+def contributions_of(parts: Sequence[Part], options: OptionSet) -> Contributions:
+    """Return what the analyses add to the explorer, from their counts alone."""
     contributed: list[tuple[Part, Contribution]] = []
-    of_first_kinds: dict[str, tuple[Part, Contribution]] = {}  # by the name of the analysis
     for part in parts:
         with part.running("explored()"):
             contribution = part.analysis.explored(options, part.counts, part.results, part.kind)
         if contribution is not None:
             contributed.append((part, contribution))
-            of_first_kinds.setdefault(part.analysis.name, (part, contribution))
-    # Findings and summaries are about the first kind of map of each analysis, all else is about all kinds.
-    findings = [contribution.findings for _, contribution in of_first_kinds.values()]
-    if contrasts:
-        findings.append(tuple(kinds_findings(contrasts)))
+    return contributed
 
+
+def findings_of(contributed: Contributions, contrasts: Comparison | None, most: int) -> tuple[Finding, ...]:
+    """Return the most important findings of a run, those about its kinds of maps first."""
+    findings = [tuple(kinds_findings(contrasts))] if contrasts else []  # a run of several kinds was made for these
+    return _findings([*findings, *(contribution.findings for _, contribution in _of_first_kinds(contributed))], most)
+
+
+def _of_first_kinds(contributed: Contributions) -> Contributions:
+    """Return what is about the first kind of map of each analysis, as findings and summaries are."""
+    by_analysis: dict[str, tuple[Part, Contribution]] = {}
+    for part, contribution in contributed:
+        by_analysis.setdefault(part.analysis.name, (part, contribution))
+    return list(by_analysis.values())
+
+
+def explorer_of(
+    contributed: Contributions,
+    titles: Titles,
+    record: Mapping[str, Any],
+    samples: Mapping[str, InputSample],
+    contrasts: Comparison | None = None,
+) -> Explorer:
+    """Make the explorer of a run, from its counts alone."""
     contributions = [contribution for _, contribution in contributed]
     measures = [measure for contribution in contributions for measure in contribution.measures]
     predictions = [prediction for contribution in contributions for prediction in contribution.predictions]
@@ -86,8 +98,8 @@ def explorer_of(
         causal=causal,
         measures=tuple(_for_all_heads(measure, n_layers, n_heads) for measure in measures),
         references=tuple(reference for contribution in contributions for reference in contribution.references),
-        cards=_cards(contributed, list(of_first_kinds.values()), n_layers, n_heads),
-        findings=_findings(findings),
+        cards=_cards(contributed, _of_first_kinds(contributed), n_layers, n_heads),
+        findings=findings_of(contributed, contrasts, MOST_FINDINGS),
         ensembles=tuple(ensemble for contribution in contributions for ensemble in contribution.ensembles),
         predictions=tuple(prediction for prediction in predictions if prediction.sentence in shown_ids),
         sample=sample,
@@ -121,14 +133,14 @@ def _repeat(values: Values | None, times: int) -> Values | None:
     return None if values is None else tuple(value for value in values for _ in range(times))
 
 
-def _findings(of_analyses: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:
+def _findings(of_analyses: Sequence[Sequence[Finding]], most: int) -> tuple[Finding, ...]:
     """Return the most important findings of each analysis. Each gives its first before any gives its second."""
     in_turn = [finding for findings in zip_longest(*of_analyses) for finding in findings if finding is not None]
-    kept = {id(finding) for finding in in_turn[:MOST_FINDINGS]}  # by identity, as findings may be equal
+    kept = {id(finding) for finding in in_turn[:most]}  # by identity, as findings may be equal
     return tuple(finding for findings in of_analyses for finding in findings if id(finding) in kept)
 
 
-def _cards(contributed: _Contributions, first_kinds: _Contributions, n_layers: int, n_heads: int) -> tuple[Card, ...]:
+def _cards(contributed: Contributions, first_kinds: Contributions, n_layers: int, n_heads: int) -> tuple[Card, ...]:
     """Return a card for each head, with what all analyses say about it, and a summary of the first kinds of maps."""
     contributions = [contribution for _, contribution in contributed]
     several_kinds = len({part.kind for part, _ in contributed if part.kind is not None}) > 1

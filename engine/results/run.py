@@ -16,7 +16,9 @@ from ...analyses.counting.metric import StateError
 from ...analyses.shared.input_sample import InputSample
 from ...reports.explorer.data import Bench, Explorer, HeadName, script_json
 from ...reports.explorer.names import read_names
+from ...reports.explorer.preview import findings_html, matrix_html
 from ...reports.explorer.view import ExplorerView
+from ...reports.finding import Finding
 from ...reports.format import heads_named
 from ...reports.page import Section, write_report
 from ...reports.run_folder import EVERY_RUN, NAMES_FILE, RunFolder
@@ -24,7 +26,7 @@ from ...reports.tables import write_csv
 from ...storage.characters import in_html
 from ...storage.nearest import did_you_mean
 from ...storage.paths import path_identity, read_record
-from .explorer import explorer_of
+from .explorer import Contributions, contributions_of, explorer_of, findings_of
 from .part import Part, sections_of
 from .states import FOLDER, RunStates, write_states
 
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
     from ...analyses.dependency.rows import DependencyResults
     from ...analyses.norms.rows import NormResults
     from ...analyses.surface.rows import SurfaceResults
+
+MOST_SHOWN = 5
+"""The number of findings that a terminal and a notebook show."""
 
 AnyRun = TypeVar("AnyRun", bound="Run")
 
@@ -66,6 +71,7 @@ class Run:
         trained: writes the model that the run has trained to a folder; None for a run that holds none.
         template: the file in ``reports/templates`` that the page is made of.
         compared: returns the explorers of the runs that the page compares; None for a run of its own.
+        contributed: what the analyses add to the explorer, if it is known already.
 
     Example:
         >>> import attentionology
@@ -97,6 +103,7 @@ class Run:
     trained: Callable[[Path], None] | None = field(default=None, repr=False)
     template: str = field(default="report.html.j2", repr=False)
     compared: Callable[[], tuple[Explorer, ...]] | None = field(default=None, repr=False)
+    contributed: Contributions | None = field(default=None, repr=False)
 
     @overload
     def __getitem__(self, key: Literal["dependency"] | tuple[Literal["dependency"], str]) -> DependencyResults: ...
@@ -189,6 +196,20 @@ class Run:
         sections = self.shown_sections
         return {f"{name}{each.suffix}": figure for each in sections for name, figure in each.figures.items()}
 
+    @cached_property
+    def contributions(self) -> Contributions:
+        """What the analyses add to the explorer, which is made when it is first asked for."""
+        return contributions_of(self.parts, self.options) if self.contributed is None else self.contributed
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found, the most important of each analysis, as the terminal and a notebook show it."""
+        found = findings_of(self.contributions, self.contrasts, MOST_SHOWN)
+        if found or not self.parts:
+            return found
+        of_parts = (part.analysis.findings(part.results) for part in self.parts)
+        return tuple(finding for findings in of_parts for finding in findings)[:MOST_SHOWN]
+
     def explore(self) -> ExplorerView:
         """The explorer of the report, to be shown by a notebook: measures of all heads, their cards, and sentences."""
         return ExplorerView(self.explorer())
@@ -200,7 +221,7 @@ class Run:
 
     def explorer(self) -> Explorer:
         """The data of the explorer, with the names of heads that the folder of the run keeps."""
-        explorer = explorer_of(self.parts, self.titles, self.record, self.options, self.samples, self.contrasts)
+        explorer = explorer_of(self.contributions, self.titles, self.record, self.samples, self.contrasts)
         return replace(explorer, names=self.head_names)
 
     @property
@@ -254,7 +275,22 @@ class Run:
         return f"Run({', '.join(names)} of {self.titles.figure or 'a model'})"
 
     def _repr_html_(self) -> str:
-        return f"<p>{in_html(repr(self))}</p>{''.join(part._repr_html_() for part in self.parts)}"
+        shown = findings_html(self.findings)
+        measures = (measure for _, contribution in self.contributions for measure in contribution.measures)
+        n_layers = self.record.get("model", {}).get("layers")
+        if n_layers and (measure := next(measures, None)):
+            shown += matrix_html(measure, int(n_layers))
+        names = ", ".join(f"<code>{in_html(name)}</code>" for name in self._expressions)
+        shown += f"<p>Results: {names}. Tables: <code>run.tables</code>. All heads: <code>run.explore()</code>.</p>"
+        return f"<p>{in_html(repr(self))}</p>{shown}"
+
+    @property
+    def _expressions(self) -> dict[str, Part]:
+        """The results of all analyses, by the expressions that reach them if the run is called ``run``."""
+        names = [(part.analysis.name, part.kind) for part in self.parts]
+        several = {name for name, _ in names if sum(name == other for other, _ in names) > 1}
+        keys = [f"{name!r}, {kind!r}" if name in several else repr(name) for name, kind in names]
+        return {f"run[{key}]": part for key, part in zip(keys, self.parts, strict=True)}
 
 
 def save_run(run: AnyRun, out: Path, *, overwrite: bool = False, reads: Iterable[str | Path] = ()) -> AnyRun:

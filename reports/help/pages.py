@@ -12,6 +12,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...storage.characters import visible
@@ -19,22 +20,42 @@ from ...storage.nearest import did_you_mean
 from .options import OptionHelp, option_sections
 
 HELP_OPTION = OptionHelp("-h, --help", "", "Show this help and exit.")
-"""The option that every command has."""
+HELP_ALL_OPTION = OptionHelp("--help-all", "", "Show the help of all options and exit.")
+"""The options that every command has."""
+
+MOST_LINES = 40
+"""The lines of a page of help that describes all options. A longer one describes those that most people need."""
 
 _INDENT = "  "
+_SENTENCE = re.compile(r".*?[.:](?= [A-Z‘“']|$)|.*")
 _MIN_WIDTH = 40
 
 
-def command_page(name: str, command: type[Any], most_used: Sequence[str]) -> str:
-    """The help of one command."""
+def command_page(name: str, command: type[Any], most_used: Sequence[str], *, whole: bool = True) -> str:
+    """The help of one command; if it is not to be ``whole``, a page that would be long describes few options."""
     sections = option_sections(command, most_used)
-    sections.setdefault("Further options", []).append(HELP_OPTION)
+    sections.setdefault("Further options", []).extend([HELP_OPTION, HELP_ALL_OPTION])
     arguments = [option.value for option in sections.get("Arguments", ())]
-    usage = " ".join([name, *arguments, "[OPTIONS]"])
-    parts = [f"{_heading('Usage')} {usage}", *flowing(inspect.getdoc(command) or "")]
-    for title, options in sections.items():
-        parts.append("\n".join([_heading(title), *map(_option, options)]))
-    return "\n\n".join(parts)
+    usage = f"{_heading('Usage')} {' '.join([name, *arguments, '[OPTIONS]'])}"
+    description = [*flowing(inspect.getdoc(command) or "")]
+    listed = ["\n".join([_heading(title), *map(_option, options)]) for title, options in sections.items()]
+    page = "\n\n".join([usage, *description, *listed])
+    if whole or page.count("\n") < MOST_LINES:
+        return page
+    described = [
+        "\n".join([_heading(title), *map(_option, map(_first_sentence, sections[title]))])
+        for title in ("Arguments", "Most used options")
+        if title in sections
+    ]
+    others = [
+        option.flag
+        for title, options in sections.items()
+        for option in options
+        if title not in ("Arguments", "Most used options")
+    ]
+    named = _wrap(", ".join(others), _INDENT)
+    hint = f"All options, and what else is to be known, are described by {name} --help-all."
+    return "\n\n".join([usage, description[0], *described, f"{_heading('Other options')}\n{named}", *flowing(hint)])
 
 
 def front_page(name: str, description: str, commands: Mapping[str, str], closing: str) -> str:
@@ -92,6 +113,12 @@ def _option(option: OptionHelp) -> str:
         described.append(f"(default: {option.default})")
     lines = [_laid_out(block, 3 * _INDENT) for block in described]
     return "\n".join([_wrap(f"{option.flag} {option.value}".strip(), _INDENT), *lines])
+
+
+def _first_sentence(option: OptionHelp) -> OptionHelp:
+    """The option with the first sentence of its description."""
+    text = " ".join(option.text.split("\n- ", 1)[0].split())
+    return replace(option, text=_SENTENCE.match(text).group())  # type: ignore[union-attr]
 
 
 def _command_line(text: str) -> str:

@@ -60,7 +60,7 @@ def test_the_help_and_the_reference_of_tables_are_what_was_approved(
     monkeypatch.setenv("COLUMNS", "100")
     texts = {}
     for name in COMMANDS:
-        assert main([name, "--help"]) == 0
+        assert main([name, "--help-all"]) == 0
         texts[name] = capsys.readouterr().out
     compare("help", texts)
     page = (REPOSITORY / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")

@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
@@ -21,15 +20,13 @@ from attentionology.analyses.dependency.rules import (
     NEAREST,
     BeyondTags,
     DependencyRules,
-    Rules,
-    beyond_tags,
     nearest_words,
     rule_columns,
 )
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from tests import tiny
-from tests.dependency import against_tags, explored_dependency, made_results
+from tests.dependency import against_tags, made_results
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.reference.naive import around, of_splits
 from tests.shown_tables import distinct, in_latex, on_page, percent
@@ -179,17 +176,6 @@ def test_counts_of_parts_with_other_pairs_add_up(corpus):
     assert torch.equal(joined.bootstrap, whole.bootstrap)
 
 
-@pytest.mark.parametrize(
-    ("offset", "nearest", "side"),
-    [(0.01, 0.01, 1), (0.01, 0.0, 0), (-0.1, 0.01, 0), (0.01, -0.3, -1)],
-)
-def test_a_head_knows_more_only_if_both_intervals_say_so(offset, nearest, side):
-    row: dict[str, float] = {}
-    for name, low in (("tag_offset", offset), ("tag_rule", nearest)):
-        row |= {f"{name}_gain": low + 0.1, f"{name}_gain_low": low, f"{name}_gain_high": low + 0.2}
-    assert beyond_tags(row) == side
-
-
 def test_what_is_shown_is_what_the_table_says(corpus):
     texts, maps = corpus
     rules, accuracy = counted(texts, maps)
@@ -217,36 +203,6 @@ def test_what_is_shown_is_what_the_table_says(corpus):
     assert line.get_xdata() == pytest.approx(
         [100 * best.set_index("relation").loc[r, "tag_rule_heldout"] for r in drawn]
     )
-
-
-def test_the_finding_names_relations_by_what_is_shown_of_them(corpus):
-    texts, maps = corpus
-    _, accuracy = counted(texts, maps)
-    tables = accuracy.compute()
-    better = {f"{name}gain{end}": 0.1 for name in ("", "heldout_") for end in ("", "_low", "_high")}
-    more = {f"tag_{name}_gain{end}": 0.05 for name in ("offset", "rule") for end in ("", "_low", "_high")}
-    best = tables.best.assign(**better, **more, tag_offset_heldout=0.5, tag_rule_heldout=0.25)
-    best = best[best["relation"].isin(["nsubj", "obj"])].copy()
-    best.loc[best["relation"] == "obj", ["tag_rule_gain", "tag_rule_gain_low", "tag_rule_gain_high"]] = -0.3, -0.4, -0.2
-
-    def said(best: pd.DataFrame) -> str:
-        results = made_results(tables.cells, best, min_count=1, rules=Rules(best, best))
-        found = explored_dependency(results, accuracy, "weight")
-        (text,) = [finding.text for finding in found.findings if "parts of speech" in finding.text]
-        return text
-
-    for relation, verb in (("nsubj", "also clearly finds"), ("obj", "does not clearly find")):
-        alone = said(best[best["relation"] == relation])
-        assert alone.startswith(
-            f"In the one relation in which a head beats the fixed offset, it {verb} more than rules"
-        )
-    text = said(best)
-    assert text.startswith("In 1 of the 2 relations in which a head beats the fixed offset, it also clearly finds more")
-    before, after = text.split(" In 1, such a rule finds more than the head: ")
-    assert ": nsubj (" in before
-    assert "+5.0 points" in before
-    assert after.startswith("obj (")
-    assert "rule 25.0 %; -30.0 points [-40.0, -20.0]" in after
 
 
 def test_a_run_counts_rules_where_words_have_parts_of_speech():

@@ -40,18 +40,21 @@ def test_equal_layers_and_text_without_replicates_support_no_claim():
     assert best_layer(rates(0.5, 0.5).rates).close == (1,)
     without = ByLayer(tuple(HeldOutRate(value, np.zeros(0)) for value in (0.1, 0.9)))
     assert best_layer(without.rates).close == (0,)
-    assert sentences_about(without, "For obj", {}, "") == ""
-    assert sentences_about(rates(0.5), "For obj", {}, "") == ""  # of one layer
+    assert sentences_about(without, "for obj", {}, "") == ("", "")
+    assert sentences_about(rates(0.5), "for obj", {}, "") == ("", "")  # of one layer
 
 
 def test_findings_say_as_much_as_the_intervals_do():
     def found(*values: float, widths: tuple[float, ...] = (), parts: Mapping[str, ByLayer] | None = None) -> str:
         parts = parts or {}
-        return sentences_about(rates(*values, widths=widths), "For all", parts, f"{len(parts)} relations")
+        text, more = sentences_about(
+            rates(*values, widths=widths), "for all", parts, f"{len(parts)} relations", "70.0 % by the rule"
+        )
+        return f"{text} {more}".rstrip()
 
     assert found(0.5, 0.6) == (
-        "For all, the best head of layer 2 finds most, 60.0 % [59.0, 61.0] held out, and clearly more than that of the "
-        "other layer: +10.0 points more than layer 1."
+        "60.0 % [59.0, 61.0] held out (70.0 % by the rule) is what the best head of layer 2 finds for all, the most of "
+        "all layers, and clearly more than that of the other layer: +10.0 points more than layer 1."
     )
     assert "all other layers: +20.0 points [+" not in (clear := found(0.8, 0.6, 0.2))
     assert "clearly more than those of all other layers: +20.0 points more than layer 2." in clear

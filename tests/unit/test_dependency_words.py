@@ -7,15 +7,16 @@ from types import SimpleNamespace
 import pandas as pd
 
 from attentionology.analyses.dependency.analysis import Dependency
-from attentionology.analyses.dependency.best_heads import best_table, findings_of
+from attentionology.analyses.dependency.best_heads import best_table
 from attentionology.analyses.dependency.decisions import READINGS
+from attentionology.analyses.dependency.findings import findings_of, strongest_rule
 from attentionology.analyses.dependency.rows import DependencyResults
 from attentionology.analyses.dependency.rules import Rules
 from attentionology.analyses.shared.failures import FailureTables
 from attentionology.reports.explorer.contribution import together
 from tests.dependency import explored_dependency, made_results
 from tests.maps import counted_words
-from tests.shown_tables import as_shown, distinct, with_unit
+from tests.shown_tables import distinct, with_unit
 
 WORDED = {"dep->head": "dependent → head", "head->dep": "head → dependent"}
 
@@ -61,7 +62,7 @@ ENDS = ("", "_low", "_high")
 
 def made_up(number, **changes):
     """A row of the table of best heads whose values tell which row and which column they are from."""
-    names = ["accuracy", "heldout_gain", "tag_offset_gain", "tag_rule_gain"]
+    names = ["accuracy", "gain", "heldout_gain", "tag_offset_gain", "tag_rule_gain"]
     columns = [name + end for name in names for end in ENDS]
     columns += ["offset_accuracy", "heldout_accuracy", "tag_offset_heldout", "tag_rule_heldout", "control_accuracy"]
     values = {name: (20 * number + index) / 1000 for index, name in enumerate(columns)}
@@ -72,6 +73,7 @@ def made_up(number, **changes):
         "head": number + 1,
         "direction": direction,
         "total": 1000 + number,
+        "offset": -2,
     }
     return {**head, **values, **changes}
 
@@ -85,7 +87,7 @@ def leads_to(row, show=""):
 def said_of(frequent, certain, best=(), **values):
     """What is said of rows, with the addresses."""
     if certain and "tag_rule_gain" in certain[0]:
-        values["rules"] = Rules(pd.DataFrame(), pd.DataFrame())
+        values["rules"] = Rules(RULES_OF_ALL, pd.DataFrame())
     made = made_results(pd.DataFrame(), pd.DataFrame([*(best or [{"relation": "r1"}])]), min_count=7, **values)
     of_these = type("OfTheseRows", (DependencyResults,), {"frequent": frequent, "certain": certain})
     object.__setattr__(made, "__class__", of_these)
@@ -94,30 +96,83 @@ def said_of(frequent, certain, best=(), **values):
     return [(found.text, found.address) for found in (*findings_of(made, "norm"), *together(others).findings)]
 
 
-def test_the_three_largest_held_out_gains_are_named_and_six_relations_without():
-    rows = [made_up(number) for number in range(1, 12)]
-    rows[8]["heldout_gain"] = -1.0  # those without a head are in the order of their words
-    certain = [{**row, "heldout_gain": gain} for row, gain in zip(rows, (0.1, 0.4, 0.2, 0.3), strict=False)]
-    for row in certain:
-        del row["tag_rule_gain"]
-    found, missed = said_of([*certain, *rows[4:]], certain)
-    named = "; ".join(
-        f"{row['relation']} by head {row['layer']}-{row['head']} "
-        f"({with_unit(row, 'accuracy accuracy_low accuracy_high', '%')}, fixed offset "
-        f"{as_shown(row, 'offset_accuracy')} %; held out "
-        f"{with_unit(row, 'heldout_gain heldout_gain_low heldout_gain_high', 'points', '+')})"
-        for row in (certain[1], certain[3], certain[2])
+RULES_OF_ALL = pd.DataFrame(
+    [
+        ("r1", "NOUN", 9, +1, "before", "VERB"),
+        ("r2", "NOUN", 2, +1, "before", "ADP"),
+        ("r2", "PRON", 3, +2, "after", "AUX"),
+        ("r2", "ADV", 2, +2, "before", "ADP"),
+    ],
+    columns=["relation", "tag", "total", "offset", "side", "nearest"],
+)
+
+
+def test_the_strongest_rule_is_that_which_finds_most_and_heads_must_beat_all_of_them():
+    row = {"relation": "r2", "offset": -2, "heldout_accuracy": 0.7}
+    for name, rate, low, high in (
+        ("heldout", 0.4, 0.2, 0.4),
+        ("tag_offset", 0.5, 0.1, 0.3),
+        ("tag_rule", 0.6, 0.05, 0.15),
+    ):
+        row |= {f"{name}_heldout": rate, f"{name}_gain": 0.7 - rate, f"{name}_gain_low": low, f"{name}_gain_high": high}
+    row |= {"gain": 0.15, "gain_low": 0.1, "gain_high": 0.2}
+    found = strongest_rule(row, RULES_OF_ALL)
+    assert (found.name, found.rate, found.side) == ("“the nearest adposition before” for most words", 0.6, 1)
+    assert found.gain == (0.7 - 0.6, 0.05, 0.15)
+    alone = strongest_rule({**row, "relation": "r1"}, RULES_OF_ALL)
+    assert alone.name == "“the nearest verb before”"
+    offset = strongest_rule({**row, "tag_offset_heldout": 0.65}, RULES_OF_ALL)
+    assert offset.name == "the best distance by part of speech (+2, for most words)"
+    without = strongest_rule(row, None)
+    assert (without.name, without.rate) == ("the fixed offset -2", 0.7 - (0.7 - 0.4))
+    assert strongest_rule({**row, "relation": "group"}, RULES_OF_ALL).name == "a rule by part of speech"
+    for name in ("heldout", "tag_offset", "tag_rule", ""):
+        prefix = f"{name}_gain" if name else "gain"
+        unclear = {**row, f"{prefix}_low": -0.01}
+        assert strongest_rule(unclear, RULES_OF_ALL).side == 0, name
+        if name.startswith("tag"):
+            worse = {**unclear, f"{prefix}_high": -0.005}
+            assert strongest_rule(worse, RULES_OF_ALL).side == -1
+
+
+def test_what_heads_find_stands_beside_the_strongest_rule():
+    """Rules that beat the head of a relation that gains most over an offset come first."""
+    low = {"tag_rule_gain": -0.2, "tag_rule_gain_low": -0.3, "tag_rule_gain_high": -0.1, "tag_rule_heldout": 0.912}
+    rows = [made_up(number, heldout_accuracy=0.7, tag_offset_heldout=0.1, **low) for number in range(1, 6)]
+    rows[4] |= {"tag_rule_gain": 0.3, "tag_rule_gain_low": 0.2, "tag_rule_gain_high": 0.4, "tag_rule_heldout": 0.4}
+    (text, address), *_ = said_of(rows, rows)
+    assert text == (
+        "1 of 5 relations with at least 7 words are clearly found better by a head than by every rule (r5: 70.0 % by "
+        "head 5-6, 59.4 % by the fixed offset -2, +10.6 points [10.7, 10.8]), and 4 clearly worse (r4: 70.0 % by head "
+        "4-5, 91.2 % by a rule by part of speech, -20.0 points [-30.0, -10.0]; r3: 70.0 % by head 3-4, 91.2 % by a "
+        "rule by part of speech, -20.0 points [-30.0, -10.0]; …); heads and rules are chosen on one half and scored on "
+        "the other."
     )
-    assert found == (
-        "For 4 of 11 relations with at least 7 words, one head finds the other word more often than the best fixed "
-        "offset, and heads that were chosen on one half of the text still do on the other. The largest held-out gains: "
-        f"{named}.",
-        leads_to(certain[1]),
+    assert address == leads_to(rows[4])
+    worse, second = said_of(rows[:1], rows[:1])[:2]
+    assert worse == (
+        "0 of 1 relation with at least 7 words are clearly found better by a head than by every rule, and 1 clearly "
+        "worse (r1: 70.0 % by head 1-2, 91.2 % by “the nearest verb before”, -20.0 points [-30.0, -10.0]); heads and "
+        "rules are chosen on one half and scored on the other.",
+        leads_to(rows[0]),
     )
-    none = "relations with at least 7 words, no head is clearly better than the best fixed offset: "
-    assert missed == (f"For 7 of 11 {none}r11, r10, r9, r8, r7, r6, ….", leads_to(rows[-1]))
-    assert said_of(rows[:6], []) == [(f"For 6 of 6 {none}r6, r5, r4, r3, r2, r1.", leads_to(rows[5]))]
-    assert said_of(rows[:1], [])[0][0].startswith("For 1 of 1 relation with at least 7 words")
+    assert second[0].endswith(
+        "rules find: r1 70.0 % by head 1-2 (offset 67.4 %, +2.6 points [2.7, 2.8]; strongest rule 91.2 %)."
+    )
+
+
+def test_without_rules_that_know_parts_of_speech_the_offset_is_the_strongest():
+    rows = [made_up(number, heldout_accuracy=0.7) for number in range(1, 12)]
+    for row in rows:
+        del row["tag_rule_gain"], row["tag_rule_heldout"]
+    rows[8]["gain_low"] = -1.0
+    (found,) = said_of(rows, rows)
+    assert found[0].startswith(
+        "10 of 11 relations with at least 7 words are clearly found better by a head than by the"
+    )
+    assert "best fixed offset (r11: 70.0 % by head 11-12, 47.4 % by the fixed offset -2, +22.6 points" in found[0]
+    assert found[0].count(" by head ") == 3
+    assert found[1] == leads_to(rows[10])
     assert said_of([], []) == []
 
 
@@ -134,39 +189,10 @@ def test_best_heads_are_compared_with_those_of_random_copies():
         for copies, of in ((1, "a copy"), (2, "2 copies")):
             text, address = said_of(rows, certain, rows, controls=(pd.DataFrame(),) * copies)[-1]
             assert text == (
-                f"In {of} of the model with random weights, the best heads for {which} reach {averages[0]:.1f} % on "
-                f"average, where those of the model reach {averages[1]:.1f} %."
+                f"{averages[0]:.1f} % on average is what the best heads of {of} of the model with random weights reach "
+                f"for {which}, where those of the model reach {averages[1]:.1f} % on the same text."
             )
-            assert not address  # no view shows the heads of random weights
-
-
-def test_rules_that_know_parts_of_speech_are_named_by_the_better_one():
-    less = {"tag_offset_gain": 0.1, "tag_rule_gain": -0.1, "tag_rule_gain_low": -0.2, "tag_rule_gain_high": -0.05}
-    rows = [made_up(number, heldout_gain=1 - number / 10) for number in (1, 2, 3, 4)]
-
-    def told(row, rule="tag_offset"):
-        gain = with_unit(row, " ".join(f"{rule}_gain{end}" for end in ENDS), "points", "+")
-        head = f"head {row['layer']}-{row['head']} {as_shown(row, 'heldout_accuracy')} %"
-        return f"{row['relation']} ({head}, rule {as_shown(row, f'{rule}_heldout')} %; {gain})"
-
-    def said(rows):
-        (found,) = [found for found in said_of(rows, rows) if "parts of speech" in found[0]]
-        return found[0].partition("scored on the other)")[2], found[1]
-
-    three = "; ".join(told(row) for row in rows[:3])
-    assert said(rows) == (f": {three}; …", leads_to(rows[0]))
-    assert said(rows[:3]) == (f": {three}.", leads_to(rows[0]))
-    worse = [{**row, **less} for row in rows[:2]]
-    both = f": {told(rows[2])}. In 2, such a rule finds more than the head: "
-    assert said([*worse, rows[2]]) == (
-        both + "; ".join(told(row, "tag_rule") for row in worse) + ".",
-        leads_to(rows[2]),
-    )
-    assert said(worse)[1] == leads_to(worse[0])
-    neither = [{**row, "tag_rule_gain_low": -0.01} for row in rows[:2]]
-    assert said(neither) == (".", leads_to(neither[0]))
-    for some, start in ((rows, "In 4 of the 4 relations in which"), (rows[:1], "In the one relation in which")):
-        assert sum(text.startswith(start) for text, _ in said_of(some, some)) == 1
+            assert address == leads_to(max(certain or rows[:1], key=lambda row: row["heldout_gain"]))
 
 
 def test_ensembles_are_named_by_their_gain():
@@ -177,16 +203,18 @@ def test_ensembles_are_named_by_their_gain():
         gain_low=[0.01, 0.02, 0.0, 0.04, 0.05], gain_high=[0.61, 0.62, 0.63, 0.64, 0.65],
     )  # fmt: skip
     (found,) = [found for found in said_of(rows, rows, rows, ensembles=ensembles) if "averaged maps" in found[0]]
-    assert found[0].startswith("For 4 of 5 relations with at least 7 words, averaged maps of several heads find more")
-    assert found[0].endswith(
-        "The largest gains: r2 by 2-1→ (52.0 % of 1,002 words, one head 42.0 %; +40.0 points [2.0, 62.0]); "
-        "r5 by 5-1→ (55.0 % of 1,005 words, one head 45.0 %; +30.0 points [5.0, 65.0]); "
-        "r4 by 4-1→ (54.0 % of 1,004 words, one head 44.0 %; +20.0 points [4.0, 64.0])."
+    assert found[0].startswith(
+        "4 of 5 relations with at least 7 words are found more often by averaged maps of several"
     )
+    rules = [f"{100 * strongest_rule(row, RULES_OF_ALL).rate:.1f} % by " for row in rows]
+    assert f": r2 by 2-1→ (52.0 % of 1,002 words, one head 42.0 %, {rules[1]}" in found[0]
+    assert f"; +40.0 points [2.0, 62.0]); r5 by 5-1→ (55.0 % of 1,005 words, one head 45.0 %, {rules[4]}" in found[0]
+    assert f"; +30.0 points [5.0, 65.0]); r4 by 4-1→ (54.0 % of 1,004 words, one head 44.0 %, {rules[3]}" in found[0]
+    assert found[0].endswith("; +20.0 points [4.0, 64.0]); …")
     assert found[1] == leads_to(rows[1])
     alone = said_of(rows, rows, rows, ensembles=ensembles.iloc[2:3])
-    none = "For none of 1 relation with at least 7 words, averaged maps of several heads clearly find more words than"
-    assert (f"{none} one head.", leads_to(rows[2])) in alone
+    none = "0 of 1 relation with at least 7 words are clearly found more often by averaged maps of several heads than"
+    assert (f"{none} by one head.", leads_to(rows[2])) in alone
     assert not [text for text, _ in said_of(rows, rows, rows, ensembles=ensembles[:0]) if "averaged" in text]
 
 
@@ -207,10 +235,10 @@ def test_three_mistakes_are_named_and_the_first_is_shown():
         for name, count in (("head", 900), (kind, 300))
     ]
     for first, show in ((0, "&show=wrong:sibling"), (1, "&show=wrong"), (2, "&show=wrong")):
-        shown = said_of(rows[first:], rows, failures=FailureTables(pd.DataFrame(), pd.DataFrame(picked)))[-1]
+        shown = said_of(rows[first:], rows[first:], failures=FailureTables(pd.DataFrame(), pd.DataFrame(picked)))[-1]
         named = "; ".join(
-            f"for {row['relation']}, head {row['layer']}-{row['head']} picks {text} for 30.0 % [25.0, 35.0] of "
-            f"{row['total']:,} words (the best fixed offset: 12.5 % [10.0, 15.0])"
+            f"30.0 % [25.0, 35.0] of {row['total']:,} words with {row['relation']}, for which head {row['layer']}-"
+            f"{row['head']} picks {text} (the best fixed offset: 12.5 % [10.0, 15.0])"
             for row, text in list(zip(rows, texts, strict=True))[first : first + 3]
         )
-        assert shown == (f"The most frequent mistakes of the best heads: {named}.", leads_to(rows[first], show))
+        assert shown == (f"{named}: the most frequent mistakes of the best heads.", leads_to(rows[first], show))

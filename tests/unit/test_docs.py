@@ -65,7 +65,7 @@ ALL_FLAGS = {
     for section in option_sections(command.load(), command.most_used).values()
     for option in section
     for flag in (option.flag, option.flag.replace("--no-", "--"))
-} | {"--help"}
+} | {"--help", "--help-all"}
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS)

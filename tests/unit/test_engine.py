@@ -39,7 +39,7 @@ from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.corpus import CorpusOptions
 from attentionology.engine.counting.passes import Limits, plan_passes, run_passes
-from attentionology.engine.results.explorer import explorer_of
+from attentionology.engine.results.explorer import contributions_of, explorer_of
 from attentionology.engine.results.part import _with_kinds
 from attentionology.engine.results.run import Run
 from attentionology.extractors import Encoder, ExtractionError, MapBatch, MapMaker, ModelError, get_kind
@@ -381,7 +381,8 @@ def part_of(kind: str) -> Any:
 
 def test_findings_and_summaries_are_about_the_first_kind_of_map_and_facts_about_all():
     record = {"model": {"layers": 1, "heads": 1}, "corpus": {"unit": "sentences"}}
-    explorer = explorer_of([part_of("weight"), part_of("norm")], Titles("m", "c"), record, OptionSet([]), {})
+    contributed = contributions_of([part_of("weight"), part_of("norm")], OptionSet([]))
+    explorer = explorer_of(contributed, Titles("m", "c"), record, {})
     assert [finding.text for finding in explorer.findings] == ["Found by weight."]
     assert [card.summary for card in explorer.cards] == ["Head 1-1 is read by weight (map weight)."]
     assert [fact.text for card in explorer.cards for fact in card.facts] == ["weight", "norm"]
@@ -390,8 +391,11 @@ def test_findings_and_summaries_are_about_the_first_kind_of_map_and_facts_about_
 @pytest.mark.parametrize(
     ("kinds", "shown"),
     [
-        (["weight"], ["results of weight"]),
-        (["weight", "norm"], ["map “weight”", "results of weight", "map “norm”", "results of norm"]),
+        (["weight"], ["Findings", "• Found by weight.", "results of weight"]),
+        (
+            ["weight", "norm"],
+            ["Findings", "• Found by weight.", "map “weight”", "results of weight", "map “norm”", "results of norm"],
+        ),
     ],
 )
 def test_a_terminal_names_the_kind_of_map_above_its_results_if_there_are_several(kinds, shown, capsys, monkeypatch):

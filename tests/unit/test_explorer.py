@@ -158,10 +158,8 @@ def test_findings_are_few_and_lead_to_measures(explorer):
     assert 3 <= len(explorer.findings) <= MOST_FINDINGS
     ids = {each.id for each in explorer.measures}
     for finding in explorer.findings:
-        assert finding.text.endswith(".")
-        if "random weights" in finding.text:
-            assert not finding.address  # the explorer has the heads of the model alone
-            continue
+        assert finding.text.endswith((".", "; …"))
+        assert re.match(r"[+-]?\d", finding.text)  # the number comes first
         state = dict(part.split("=", 1) for part in finding.address.removeprefix("#").split("&"))
         assert unquote(state["measure"]) in ids
     assert any("random weights" in finding.text for finding in explorer.findings)

@@ -53,8 +53,8 @@ def of_surface(found, **columns):
 
 def test_the_sink_and_the_head_with_most_of_it(found):
     (sink,) = of_surface(found, first_special=[0.3, 0.9, 0.8], last_special=[0.95])
-    assert "In layers 2–3, <cls> gets the most attention of all special tokens: from 20.0 to 60.0 %" in sink
-    assert "and 90.0 % in head 1-2." in sink
+    assert sink.startswith("20.0 to 60.0 % of the attention goes to <cls> in layers 2–3, on average over the heads")
+    assert sink.endswith("in head 1-2, 90.0 %.")
 
 
 def test_layers_without_special_tokens_have_no_sink():
@@ -83,11 +83,11 @@ def test_the_sink_is_the_column_and_not_what_its_token_is_called(found):
 def test_heads_of_neighbors_are_counted_by_their_labels(found):
     _, neighbors = of_surface(found, label=["previous", "next", "previous"], previous=[0.7, 0.1, 0.9], next=[0.1, 0.95])
     assert neighbors == (
-        "Of 12 heads, 2 attend mostly to the previous token and 1 to the next one; head 1-3 directs 90.0 % of its "
+        "2 of 12 heads attend mostly to the previous token and 1 to the next one; head 1-3 directs 90.0 % of its "
         "attention to the previous token."
     )
     _, one = of_surface(found, label=["next"], previous=[0.99], next=[0.6])
-    assert numbers(one) == ["12", "0", "1", "1-1", "60.0"]
+    assert numbers(one) == ["0", "12", "1", "1-1", "60.0"]
     assert len(of_surface(found, previous=[0.99])) == 1  # no head has such a label
 
 
@@ -99,7 +99,7 @@ def of_clusters(found, p):
 
 def test_heads_of_a_layer_are_alike_only_below_five_percent(found):
     (alike,) = of_clusters(found, 0.0499)
-    assert "is in the same layer for 50.0 % of the heads, more often than if heads were assigned" in alike
+    assert alike.startswith("50.0 % of the heads have the head that attends most alike in their own layer, more often")
     assert "at random (25.0 %, p = 0.0499)." in alike
     (not_clearly,) = of_clusters(found, 0.05)
     assert "not clearly more often than if heads were assigned" in not_clearly
@@ -114,15 +114,15 @@ def of_norms(norms, weight, norm_share):  # noqa: F811  # the fixture
 
 def test_the_class_whose_weight_and_norm_differ_most(norms):  # noqa: F811  # the fixture
     assert of_norms(norms, 0.5, 0.1) == [
-        "Attention to [SEP] moves less than its weights suggest: it has 50.0 % of the weights and 10.0 % of what is "
-        "moved by norm, on average over all heads.#measure=norms/norm_share/%5BSEP%5D"
+        "10.0 % of what is moved by norm comes from [SEP], less than their weights suggest: 50.0 % of the weights, "
+        "both on average over all heads.#measure=norms/norm_share/%5BSEP%5D"
     ]
     (more,) = of_norms(norms, 0.1, 0.5)
-    assert "[SEP] moves more" in more
-    assert numbers(more)[:2] == ["10.0", "50.0"]
+    assert "[SEP], more than" in more
+    assert numbers(more)[:2] == ["50.0", "10.0"]
     (other,) = of_norms(norms, 0.24, 0.2)  # less than the difference of another class
     assert "[CLS]" in other
-    assert numbers(other)[:2] == ["30.0", "25.0"]
+    assert numbers(other)[:2] == ["25.0", "30.0"]
 
 
 HEADS = [
@@ -151,27 +151,28 @@ def of_pairs(contrasts, special=0.4, units=FEWEST_UNITS):
 
 def test_the_lowest_error_rates_and_how_many_heads_are_below_the_baseline():
     said = of_pairs([])
-    assert "Head 2-1 has the lowest alignment error rate of all heads, 20.0 % [15.0, 30.0] by norm (AWI)." in said
-    assert "those of layer 2 have the lowest: 25.0 % [20.0, 30.0] by norm (AWI)." in said
-    assert "the interval is below this rate for 0 of 2 heads" in said  # its upper end is at the rate, not below it
+    lowest, beside = "is the lowest alignment error rate", "beside 30.0 % [28.0, 32.0] of diagonal, the best baseline."
+    assert f"20.0 % [15.0, 30.0] {lowest} of all heads, that of head 2-1 by norm (AWI), {beside}" in said
+    assert f"25.0 % [20.0, 30.0] {lowest} of all heads of a layer together, in layer 2 by norm (AWI), {beside}" in said
+    assert "0 of 2 heads have an interval below the error rate" in said  # its upper end is at the rate, not below it
 
 
 def test_norms_are_better_only_where_the_interval_lies_below_0():
     rows = [["norm − weight", "AWI", 1, -0.2, -0.3, -0.001], ["norm − weight", "AWI", 2, -0.1, -0.3, 0.0]]
     said = of_pairs([*rows, ["norm − weight", "AWO", 1, 0.1, 0.001, 0.2], ["AWI − AWO", "norm", 1, 0.2, 0.1, 0.3]])
-    assert "Norms align words better than weights in 1 of 3 comparisons, and worse in 1; the others have an" in said
-    assert "The differences of error rates lie between -20.0 points and +10.0 points." in said
-    assert "those of positions that predict it (AWO) in 0 of 1 comparison, and worse in 1. The" in said
+    assert "1 of 3 comparisons show that norms align words better than weights, and 1 that they do worse; the o" in said
+    assert "the differences of error rates lie between -20.0 points and +10.0 points." in said
+    assert "0 of 1 comparison show that the rows of positions that read the target word (AWI) align" in said
     assert "comparisons" not in of_pairs([])
     assert "comparisons" not in of_pairs(rows, units=FEWEST_UNITS - 0.01)
 
 
 def test_words_that_rest_on_special_tokens():
     assert (
-        "In layer 2 (AWO), 40.0 % of the target words rest on special tokens by weight, and 10.0 % by norm."
+        "40.0 % of the target words rest on special tokens by weight, and 10.0 % by norm, in layer 2 (AWO)."
         in of_pairs([])
     )
-    assert "In layer 1 (AWI), 10.0 %" in of_pairs([], special=0.05)
+    assert "10.0 % by norm, in layer 1 (AWI)." in of_pairs([], special=0.05)
 
 
 def test_the_shares_of_the_surface_say_how_many_inputs_they_are_means_of(found):
@@ -292,14 +293,17 @@ def test_heads_beat_position_only_if_they_do_held_out(words):
     both = of_words(words, {**HELD_OUT, "heldout_gain": 0.15}, HELD_OUT)
     text = both.findings[0].text
     assert numbers(text)[:3] == ["2", "2", "1"]
-    assert text.index("det by head") < text.index("obj by head")  # the largest held-out gain comes first
+    assert text.index("det: ") < text.index("obj: ")  # the largest held-out gain comes first
     assert "+15.0 points [0.1, 20.0]" in text
     assert {fact.label.split(",")[0] for each in both.facts.values() for fact in each} == {"det", "obj"}
     for relation in (JUST_NOT, WITHOUT, WORSE):
         one = of_words(words, HELD_OUT, relation)
-        found, missed = [(each.address, numbers(each.text)[:3]) for each in one.findings]
-        assert ("relation=det" in found[0], "relation=obj" in missed[0]) == (True, True)
-        assert found[1] == missed[1] == ["1", "2", "1"]
+        (found,) = one.findings
+        assert "relation=det" in found.address
+        assert numbers(found.text)[:3] == ["1", "2", "1"]
+        assert found.more == (
+            "For 1 of 2 relations with at least 1 word, no head is clearly better than the best fixed offset: obj."
+        )
         assert re.findall(r"\b(?:det|obj)\b", str(one.phrases)) == ["det"]
         assert {fact.label.split(",")[0] for each in one.facts.values() for fact in each} == {"det"}
 
@@ -368,19 +372,24 @@ def of_mentions(mentions, changes, min_count=1):
 
 def test_heads_beat_the_rules_only_if_they_do_held_out(mentions):
     claim, best = of_mentions(mentions, HELD_OUT), mentions[1].best.query("type == 'all'").iloc[0]
-    assert numbers(claim.findings[0].text)[0] == f"{best['layer']}-{best['head']}"
+    head, held_out = f"{best['layer']}-{best['head']}", percent(best["heldout_accuracy"])
+    assert claim.findings[0].text.startswith(f"{held_out} % of {best['total']} mentions have an antecedent that the")
+    assert f"(head {head}) finds held out, more than the rules" in claim.findings[0].text
+    strongest = max(best[f"{name}_accuracy"] for name in ("rule_based", "head_match", "nearest"))
+    assert f"); {percent(strongest)} % by the " in claim.findings[0].text
+    assert claim.findings[0].more.startswith(f"On the documents that chose it, head {head} finds ")
     assert "+10.0 points [0.1, 20.0]" in claim.findings[0].text
     assert re.findall(r"\+\d.*?\]", str(claim.phrases)) == ["+11.9 points [0.8, 22.0]", "+10.0 points [0.1, 20.0]"]
     assert "not clearly" not in said(claim)
-    assert "Held out" in of_mentions(mentions, HELD_OUT, int(best["total"])).findings[0].text  # just enough mentions
+    assert "held out" in of_mentions(mentions, HELD_OUT, int(best["total"])).findings[0].text  # just enough mentions
     for changes in (JUST_NOT, WORSE):
         none = of_mentions(mentions, changes)
         assert "neither clearly more nor clearly less than the rules" in none.findings[0].text
         assert "but not clearly better than the rules" in said(none)
     for changes, min_count in ((WITHOUT, 1), (HELD_OUT, 10**6)):  # no held-out value, or too few mentions
         silent = of_mentions(mentions, changes, min_count)
-        assert "more" not in silent.findings[0].text
-        assert "Held out" not in silent.findings[0].text
+        assert "more than" not in silent.findings[0].text
+        assert "held out" not in silent.findings[0].text
         assert "not clearly" in said(silent)
 
 
@@ -399,11 +408,12 @@ def test_heads_beat_the_best_baseline_only_if_they_do_held_out():
     assert "neither clearly better nor clearly worse than the best baseline" in of_baseline(JUST_NOT)
     assert "the best heads are worse than the best baseline (-10.0 points" in of_baseline(WORSE)
     assert "than the best baseline" not in of_baseline(WITHOUT)
-    assert "20.0 % [10.0, 30.0] by norm (AWI); held out, the best ones have 25.0 %." in of_baseline(HELD_OUT)
+    beside = "by norm (AWI), beside 35.0 % [32.0, 38.0] of diagonal, the best baseline"
+    assert f"that of head 1-1 {beside}; held out, the best ones have 25.0 %." in of_baseline(HELD_OUT)
     for units in (FEWEST_UNITS - 0.01, NAN):
         silent = of_baseline(HELD_OUT, units)
-        assert "35.0 % [32.0, 38.0]. Heads are not compared with it: a claim needs bootstrap replicates and" in silent
-        assert "below this rate" not in silent
+        assert "diagonal. Heads are not compared with it: a claim needs bootstrap replicates and" in silent
+        assert "have an interval below" not in silent
 
 
 @pytest.mark.parametrize("replicates", [0, 200])
@@ -420,8 +430,8 @@ def test_nothing_is_claimed_of_few_sentences_or_without_replicates(replicates):
     contribution = explored_dependency(made_results(tables.cells, tables.best, min_count=1), metric, "weight")
     assert [(finding.text, finding.address) for finding in contribution.findings] == [
         (
-            "Nothing is said of the 5 relations with at least 1 word: a claim needs bootstrap replicates and an "
-            "effective number of 20 sentences or more.",
+            "0 of 5 relations with at least 1 word allow a claim: a claim needs bootstrap replicates and an effective "
+            "number of 20 sentences or more.",
             "",
         )
     ]

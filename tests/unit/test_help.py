@@ -35,8 +35,8 @@ def width(request, monkeypatch):
     return request.param
 
 
-def page(capsys, *words: str) -> str:
-    assert main([*words, "--help"]) == 0
+def page(capsys, *words: str, whole: bool = True) -> str:
+    assert main([*words, "--help-all" if whole else "--help"]) == 0
     return str(capsys.readouterr().out)
 
 
@@ -59,6 +59,20 @@ def test_the_most_used_options_come_first(name, width, capsys):
     flags = re.findall(r"^  (--[a-z-]+)", headings[2], re.MULTILINE)
     assert flags == [f"--{option.replace('_', '-')}" for option in COMMANDS[name].most_used]
     assert 1 <= len(flags) <= 6
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_first_page_of_help_has_forty_lines_and_names_all_options(name, width, capsys):
+    short = page(capsys, name, whole=False)
+    assert len(short.splitlines()) <= 40
+    assert max(map(len, short.splitlines())) <= width
+    named = set(re.findall(r"--[a-z-]*[a-z]", short))
+    assert {option.flag for option in options(name) if option.flag} <= named
+    if "Other options:" in short:
+        assert f"{name} --help-all." in " ".join(short.split())
+        assert len(page(capsys, name).splitlines()) > 40
+    else:
+        assert short == page(capsys, name)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -89,7 +103,7 @@ def test_help_has_the_options_and_defaults_that_are_parsed(name, monkeypatch, ca
 @pytest.mark.parametrize("words", [["-h"], ["--nonsense", "--help"], ["--limit", "--help"]], ids=" ".join)
 def test_help_is_shown_whatever_else_is_said(words, capsys):
     assert main(["doctor", *words]) == 0
-    assert capsys.readouterr().out == page(capsys, "doctor")
+    assert capsys.readouterr().out == page(capsys, "doctor", whole=False)
     assert main([*words]) == 0
     assert capsys.readouterr().out == page(capsys)
 

@@ -110,11 +110,11 @@ def test_parts_of_dependency_are_there_if_they_were_asked_for(
 
 def test_notes_and_legend_of_dependency(words: DependencyResults) -> None:
     table = best_table(words)
-    rare = "n in parentheses: fewer than 23 words, too few for reliable conclusions."
-    assert table.notes == (rare, "Map “weight”.", "Fact b.")
+    assert table.rare == "fewer than 23 words, too few for reliable conclusions"
+    assert table.notes == ("Map “weight”.", "Fact b.")
     causal = best_table(replace(words, cells=words.cells.assign(reach=0.25)))
-    assert causal.notes[:3] == table.notes
-    assert causal.notes[3].startswith("Causal model, in which words see only the words before; all words whose head")
+    assert causal.notes[:2] == table.notes
+    assert causal.notes[2].startswith("Causal model, in which words see only the words before; all words whose head")
     with_control = replace(words, best=words.best.assign(control_accuracy=0.5))
     assert "as the mean over the copies (3)." in best_table(with_control).legend
     assert ", with a 95 % bootstrap interval over sentences" in table.legend
@@ -272,7 +272,7 @@ def test_ablation() -> None:
     assert text.startswith("a note The heads that matter most")
     assert f"Does the head that finds a relation matter for its words? {conclusion(results)}" in text
     assert "on 9 words or masked pieces. The band" in text
-    assert relations_table(results).notes == (conclusion(results), "a note")
+    assert relations_table(results).notes == ("a note",)
     assert heads_table(results).notes == ("a note",)
 
 

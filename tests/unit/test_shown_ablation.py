@@ -144,10 +144,26 @@ def test_curves_have_a_band_where_all_values_have_limits() -> None:
 @pytest.mark.parametrize(
     ("p", "relations", "said"),
     [
-        (0.0499, 2, "Heads that find relations have a larger effect on their words (loss) than other heads of their"),
-        (0.05, 2, "It was not shown that heads that find relations have a larger effect on their words (loss) than"),
-        (0.0499, 1, "Heads that find relations have a larger effect on their words (loss) than other heads of their"),
-        (0.0499, 0, "It was not tested whether heads that find relations have a larger effect on their words (loss)"),
+        (
+            0.0499,
+            2,
+            "1 of 2 relations have a head with an effect above the mean of its layer: heads that find",
+        ),
+        (
+            0.05,
+            2,
+            "1 of 2 relations have a head with an effect above the mean of its layer: it was not shown that heads",
+        ),
+        (
+            0.0499,
+            1,
+            "1 of 1 relation have a head with an effect above the mean of its layer: heads that find",
+        ),
+        (
+            0.0499,
+            0,
+            "0 relations can tell whether heads that find relations have a larger effect on their words (loss)",
+        ),
     ],
 )
 def test_the_conclusion_is_about_the_effect_that_is_shown(p: float, relations: int, said: str) -> None:
@@ -157,9 +173,8 @@ def test_the_conclusion_is_about_the_effect_that_is_shown(p: float, relations: i
     found = changed_results(found, summary=pd.DataFrame([of_cosine, of_loss]))
     text = conclusion(found)
     assert text.startswith(said)
-    compared = {1: "1 relation", 2: "2 relations"}.get(relations)
     few = "fewer than 50 masked pieces or predicted words, or fewer than 30 sentences with them"
-    end = f"above their mean for 1 of {compared}; mean relative rank 0.25, where 0.5 is chance; p = {p:.4f}."
+    end = f"other heads of their layers (mean relative rank 0.25, where 0.5 is chance; p = {p:.4f})."
     assert text.endswith(end if relations else f": all relations have {few}.")
     assert conclusion(results(relations=0)) == ""
 
@@ -202,10 +217,12 @@ def test_the_explorer_names_the_head_with_the_largest_effect(complete: bool) -> 
     assert (fact.label, fact.text, fact.measure) == ("without it", f"loss: {losses.iloc[1]:.4f}", measure)
 
 
-SHOWN = "Switching off 2-6 changes most: loss 0.1231 [{low}, 0.2912], 0.0200 {lead}more than 1-2."
+SHOWN = (
+    "0.1231 [{low}, 0.2912] (loss) is the effect of switching off 2-6, which changes most: 0.0200 {lead}more than 1-2."
+)
 NOT_SHOWN = (
-    "It was not shown which head changes most when it is switched off: the largest effect is that of 2-6 "
-    "(loss 0.1231 [{low}, 0.2912]), but "
+    "0.1231 [{low}, 0.2912] (loss) is the largest effect of switching off a head, that of 2-6, but it was not shown "
+    "that this head changes most: "
 )
 DIFFERENCE = "that of 1-2 may be as large (difference 0.0200 [{low}, 0.0900])."
 
@@ -254,13 +271,12 @@ def test_nothing_is_said_of_few_sentences_or_of_a_single_head(sentences: int, le
 def test_relations_are_gray_by_what_was_measured() -> None:
     """As many words are not as many masked pieces, and some sentences have many words of a relation."""
     found = results(relations=3)
-    assert all(not note.startswith("n in parentheses") for note in relations_table(found).notes)
     relations = found.tables.relations.assign(total=[9] * 3 + [49, 50, 50], sentences=[9] * 3 + [30, 29, 30])
     table = relations_table(changed_results(found, relations=relations))
     assert [table.style(row) for row in table.rows] == ["rare", "rare", ""]
     assert [row["n"] for row in on_page(table)] == ["(49)", "(50)", "50"]
     few = "fewer than 50 masked pieces or predicted words, or fewer than 30 sentences with them"
-    assert table.notes[1] == f"n in parentheses: {few}."
+    assert table.rare == few
     of_vectors = results(loss=False)
     assert (
         ablation_section(of_vectors).context["too_few"] == "fewer than 50 words, or fewer than 30 sentences with them"

@@ -135,27 +135,28 @@ def test_findings_name_the_series_with_the_fewest_errors_and_lead_there(explored
         best = results.best
         same = best[["setting", "measure", "heads", "direction"]] == least[["setting", "measure", "heads", "direction"]]
         held_out = best.loc[same.all(axis=1), "heldout_error_rate"].item()
-        rate = f"{rate_of(least)} by {least['measure']} ({least['setting']}); held out, the best ones have "
-        assert f"{rate}{percent(held_out)} %." in found.text
+        assert found.text.startswith(f"{rate_of(least)} is the lowest alignment error rate of all heads")
+        where = f"by {least['measure']} ({least['setting']}), beside {percent(results.baselines['error_rate'].min())} %"
+        assert f"{where} [25.0, 75.0] of diagonal, the best baseline; held out, the best ones have " in found.text
+        assert found.text.endswith(f" have {percent(held_out)} %.")
         assert found.address == f"#head={least['layer']}-{least['head'] or 1}&measure={id_of('error_rate', least)}"
-    assert "Of all heads of a layer together, those of layer 2 have the lowest" in layer.text
+    assert "of all heads of a layer together, in layer 2 by" in layer.text
     single = forward[forward["heads"].eq("single") & forward["error_rate"].notna()]
     least = single.loc[single["error_rate"].idxmin()]
     rows = single[single["setting"].eq(least["setting"]) & single["measure"].eq(least["measure"])]
     rate = results.baselines["error_rate"].min()
     below = sum(high < rate for high in rows["high"])
     assert 0 < below < len(rows)
-    assert (
-        f"The best baseline, diagonal, has an alignment error rate of {percent(rate)} % [25.0, 75.0]." in baseline.text
-    )
-    where = f"By {least['measure']} ({least['setting']}), the interval is below this rate"
-    assert f"{where} for {below} of {len(rows)} heads." in baseline.text
+    where = f"diagonal ({percent(rate)} % [25.0, 75.0]), by {least['measure']} ({least['setting']})."
+    start = f"{below} of {len(rows)} heads have an interval below the error rate of the best baseline, {where}"
+    assert baseline.text.startswith(start)
     assert baseline.address == head.address
-    assert norms.text.startswith("Norms align words better than weights in 0 of 2 comparisons, and worse in 1; the oth")
-    assert norms.text.endswith("The differences of error rates lie between -30.0 points and +10.0 points.")
+    shows = "comparisons show that norms align words better than weights, and 1 that they do worse; the others"
+    assert norms.text.startswith(f"0 of 2 {shows}")
+    assert norms.text.endswith("the differences of error rates lie between -30.0 points and +10.0 points.")
     assert norms.address == "#head=2-1&measure=alignment/error_rate/AWO/norm/all"  # the largest difference
-    assert settings.text.startswith("The rows of positions that read the target word (AWI) align words better than")
-    assert "in 1 of 2 comparisons, and worse in 1. The" in settings.text
+    rows_of_both = "the rows of positions that read the target word (AWI) align words better than those of positions"
+    assert settings.text.startswith(f"1 of 2 comparisons show that {rows_of_both} that predict it (AWO), and 1 that")
     assert settings.address == "#head=2-1&measure=alignment/error_rate/AWI/weight/all"
     weights = forward[forward["heads"].eq("all") & forward["measure"].eq("weight")]
     most = weights.loc[weights["on_special"].idxmax()]
@@ -163,8 +164,9 @@ def test_findings_name_the_series_with_the_fewest_errors_and_lead_there(explored
         forward["heads"].eq("all") & forward["measure"].eq("norm")
         & forward["setting"].eq(most["setting"]) & forward["layer"].eq(most["layer"])
     ]["on_special"].item()  # fmt: skip
-    start = f"In layer {most['layer']} ({most['setting']}), {percent(most['on_special'])} % of the target words rest on"
-    assert rests.text == f"{start} special tokens by weight, and {percent(norm)} % by norm. These words have no link."
+    start = f"{percent(most['on_special'])} % of the target words rest on special tokens by weight"
+    where = f"in layer {most['layer']} ({most['setting']}). These words have no link."
+    assert rests.text == f"{start}, and {percent(norm)} % by norm, {where}"
     assert rests.address == f"#head={most['layer']}-1&measure={id_of('on_special', most)}"
 
 
@@ -175,7 +177,7 @@ def test_words_on_special_tokens_are_those_of_one_setting(explored):
     for setting, measure, share in (("AWI", "norm", 0.5), ("AWO", "norm", 0.3), ("AWO", "weight", 0.4)):
         cells.loc[cells["setting"].eq(setting) & cells["measure"].eq(measure), "on_special"] = share
     *_, rests = explored_alignment(replace(results, cells=cells)).findings
-    words = "In layer 1 (AWO), 40.0 % of the target words rest on special tokens by weight, and 30.0 % by norm."
+    words = "40.0 % of the target words rest on special tokens by weight, and 30.0 % by norm, in layer 1 (AWO)."
     assert rests.text.startswith(words)
 
 
@@ -198,7 +200,8 @@ def test_nothing_is_said_of_what_is_not_there(explored):
 
     head, layer, baseline, *others = [finding.text for finding in contribution.findings]
     assert said(results.cells.assign(error_rate=np.nan, low=np.nan, high=np.nan)) == others
-    assert said(baselines=results.baselines[:0]) == [head, layer, *others]
+    without = [text.partition(", beside")[0] + text.partition("best baseline")[2] for text in (head, layer)]
+    assert said(baselines=results.baselines[:0]) == [*without, *others]
     assert said(contrasts=results.contrasts[:0]) == [head, layer, baseline, others[-1]]
     assert said(results.cells.assign(on_special=0.0)) == [head, layer, baseline, *others[:-1]]
 
@@ -211,7 +214,7 @@ def test_word_vectors_have_no_heads(explored):
     )
     made = explored_alignment(answered(replace(results, cells=cells), best=best))
     assert {measure.label for measure in made.measures} == {"AWI, by cosine"}
-    assert "Of all word vectors, those of layer 2 have the lowest: " in made.findings[0].text
+    assert "is the lowest alignment error rate of all word vectors, in layer 2 by cosine" in made.findings[0].text
 
 
 def test_the_page_explains_what_was_chosen_and_directions_if_there_are_two(explored, monkeypatch):

@@ -50,7 +50,7 @@ THREE = [state(0, 0.5), state(1, 0.6, chosen=True), state(2, 0.7)]
 
 def test_the_layer_of_the_dev_sentences_is_named_even_if_another_is_best_in_the_test():
     [text] = layer_texts(answer(THREE))
-    assert text == ("arcs: on test sentences, layer 1, which the dev sentences chose, has UAS 60.0 % [58.0, 62.0].")
+    assert text == "60.0 % [58.0, 62.0] is the UAS of arcs on test sentences in layer 1, which the dev sentences chose."
 
 
 @pytest.mark.parametrize(("units", "compared"), [(20, True), (19.99, False)])
@@ -63,7 +63,8 @@ def test_nothing_is_compared_with_too_few_sentences(units, compared):
 def test_nothing_is_compared_without_replicates():
     rows = [{**row, "value_low": math.nan, "value_high": math.nan} for row in THREE]
     [text] = layer_texts(answer(rows, [contrast(1, "chain", 0.1)]))
-    assert "has UAS 60.0 %. It is not compared" in text
+    assert text.startswith("60.0 % is the UAS of arcs on")
+    assert ". It is not compared" in text
 
 
 def test_differences_are_said_with_their_verdict():
@@ -73,16 +74,17 @@ def test_differences_are_said_with_their_verdict():
     ]  # fmt: skip
     first, second = layer_texts(answer(THREE, rows))
     assert first == (
-        "arcs: on test sentences, layer 1, which the dev sentences chose, has UAS 60.0 % [58.0, 62.0]; +10.0 points "
-        "[9.0, 11.0] against random weights; +5.0 points [4.0, 6.0], which is not clear, against best single head."
+        "60.0 % [58.0, 62.0] is the UAS of arcs on test sentences in layer 1, which the dev sentences chose; +10.0 "
+        "points [9.0, 11.0] against random weights; +5.0 points [4.0, 6.0], which is not clear, against best single "
+        "head."
     )
-    together = "by intervals that hold for all layers together."
-    assert second == f"arcs: Layers 2 and 3 cannot be told apart from layer 1, {together}"
+    together = "by intervals that hold for all layers together"
+    assert second == f"2 layers cannot be told apart from layer 1 by arcs, {together}: Layers 2 and 3."
     [_, alone] = layer_texts(answer(THREE, [contrast(1, "layer 0", 0.0), contrast(1, "layer 2", 0.3)]))
-    assert alone == f"arcs: Layer 0 cannot be told apart from layer 1, {together}"
+    assert alone == f"1 layer cannot be told apart from layer 1 by arcs, {together}: Layer 0."
     many = [contrast(1, f"layer {layer}", 0.012) for layer in (3, 4, 5, 7)]  # each clear, but not together
     [_, ranges] = layer_texts(answer(THREE, many))
-    assert ranges == f"arcs: Layers 3 to 5 and 7 cannot be told apart from layer 1, {together}"
+    assert ranges == f"4 layers cannot be told apart from layer 1 by arcs, {together}: Layers 3 to 5 and 7."
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,8 @@ def test_differences_are_said_with_their_verdict():
 )
 def test_a_layer_below_random_weights_is_named(row, said):
     texts = list(layer_texts(answer(THREE, [row])))
-    assert ("arcs: layer 2 is below random weights (-10.0 points [-11.0, -9.0])." in map(plain, texts)) == said
+    below = "-10.0 points [-11.0, -9.0] is how far layer 2 of arcs is below random weights."
+    assert (below in map(plain, texts)) == said
     assert len(texts) == 1 + said
 
 
@@ -195,7 +198,7 @@ def test_everything_is_shown_from_what_is_stored(tmp_path):
     assert set(answered.contrasts["probe"]) == {"distance", "label:upos"}
     assert answered.units["distance"] > 20
     assert "label:upos 34,567" in page
-    assert len([finding for finding in section.findings if "layer 1, which the dev" in finding.text]) == 1
+    assert len([finding for finding in section.findings if "in layer 1, which the dev" in finding.text]) == 1
 
 
 def test_merged_runs_have_the_sentences_of_both():

@@ -111,7 +111,7 @@ def test_each_analysis_gives_its_first_findings_before_any_gives_its_others():
     many, one, few = (
         [Finding(name * number, "#") for number in range(1, n + 1)] for name, n in zip("abc", (11, 1, 3), strict=True)
     )
-    assert [finding.text for finding in _findings([many, one, few])] == [
+    assert [finding.text for finding in _findings([many, one, few], MOST_FINDINGS)] == [
         "a",
         "aa",
         "aaa",
@@ -123,9 +123,9 @@ def test_each_analysis_gives_its_first_findings_before_any_gives_its_others():
         "cc",
         "ccc",
     ]
-    assert _findings([many]) == tuple(many[:MOST_FINDINGS])
+    assert _findings([many], MOST_FINDINGS) == tuple(many[:MOST_FINDINGS])
     equal = [Finding("a", "#"), Finding("a", "#")]
-    assert len(_findings([equal, many])) == MOST_FINDINGS
+    assert len(_findings([equal, many], MOST_FINDINGS)) == MOST_FINDINGS
 
 
 @pytest.mark.parametrize("width", [40, 100])

@@ -147,6 +147,8 @@ export interface Predicted {
 export interface Finding {
   text: string;
   address: string;
+  /** Further sentences, which are shown with all findings. */
+  more?: string;
 }
 
 export interface Sample {

@@ -16,7 +16,7 @@ import { sourceOf } from "./slots";
 import { sourcesOf } from "./sources";
 
 const NO_NAMES: HeadName[] = [];
-const FINDINGS = 4; // those that are shown at first, in one line each
+const FINDINGS = 3; // those that are shown at first
 
 export function ExplorerApp({ bench, hash, opening }: { bench: Bench; hash: boolean; opening: string }) {
   const sources = useMemo(() => sourcesOf(bench), [bench]);
@@ -66,13 +66,16 @@ export function ExplorerApp({ bench, hash, opening }: { bench: Bench; hash: bool
           <ul>
             {data.findings.slice(0, all ? undefined : FINDINGS).map((finding) => (
               <li key={finding.text}>
-                <FindingLink finding={finding} data={data} short={!all} onFollow={follow} />
+                <FindingLink finding={finding} data={data} onFollow={follow} />
+                {all && finding.more && <span class="more"> {finding.more}</span>}
               </li>
             ))}
           </ul>
-          <button type="button" class="link" aria-expanded={all} onClick={() => setAll(!all)}>
-            {all ? "Findings in one line each" : data.findings.length === 1 ? "The finding in full" : `All ${data.findings.length} findings in full`}
-          </button>
+          {(data.findings.length > FINDINGS || data.findings.some((finding) => finding.more)) && (
+            <button type="button" class="link" aria-expanded={all} onClick={() => setAll(!all)}>
+              {all ? "Fewer findings" : data.findings.length === 1 ? "More about it" : `All ${data.findings.length} findings`}
+            </button>
+          )}
         </section>
       )}
       <div class={measure ? "screen" : ""}>

@@ -87,12 +87,14 @@ test("the legend has a mark where the baseline lies between the ends of the scal
   assert.deepEqual([place([1, 4], null), place([1, 4], -1), place([1, 4], 5), place([0.2], 0.4, { unit: "%" })], [[], [], [], [{ left: "40%" }]]);
 });
 
-test("the heads of a finding in one line stand before it, each of them once and at most four", () => {
-  const chips = (text: string, short: boolean): unknown[] =>
-    elements(FindingLink({ finding: { text, address: "" }, data: { ...DATA, layers: 3 }, short, onFollow: () => undefined }), "b").map(({ props }) => [props.children, props["data-named"]]);
+test("a finding is written whole, its number first, and heads that the model has are chips", () => {
+  const written = (text: string): unknown[] =>
+    elements(FindingLink({ finding: { text, address: "" }, data: { ...DATA, layers: 3 }, onFollow: () => undefined }), "b").map(({ props }) => [props.class, props.children]);
   const text = "2-1, 1-2 and 2-1 find it, unlike 9-9, 3-1, 1-1 and 3-2.";
-  assert.deepEqual(chips(text, true), [["2-1", 2], ["1-2", 1], ["3-1", 4], ["1-1", 0]]);
-  assert.deepEqual(chips(text, false).map((chip) => (chip as string[])[0]), ["2-1", "1-2", "2-1", "3-1", "1-1", "3-2"]);
+  assert.deepEqual(written(text).map((chip) => (chip as string[])[1]), ["2-1", "1-2", "2-1", "3-1", "1-1", "3-2"]);
+  assert.deepEqual(written("0 of 14 relations are found by 2-1."), [["number", "0 of 14"], ["chip", "2-1"]]);
+  assert.deepEqual(written("54.7 % [52.4, 57.1] held out."), [["number", "54.7 % [52.4, 57.1]"]]);
+  assert.deepEqual(written("+5.8 points [2.9, 8.7] more."), [["number", "+5.8 points [2.9, 8.7]"]]);
 });
 
 test("cells of a CSV file that would end a cell or a row are quoted", () => {
