@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from itertools import chain
+from operator import itemgetter
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...corpora_loaders import Corpus, CorpusError, coarse_relation
+from ...corpora_loaders import Corpus, CorpusError, Sentence, coarse_relation
 from ...corpora_loaders.tree import counted_relations, plain_relation
-from ...extractors import DIRECTIONS, MapBatch
+from ...extractors import DIRECTIONS, MapBatch, MapMaker
+from ...extractors.maps.exact_maps import ExactMaker
 from ...reports.columns import Row, TableColumn
 from ...reports.format import head_name, rows_of
 from ...storage.nearest import did_you_mean
@@ -154,7 +157,7 @@ class LookupContext:
         metric = words.metric
         self.shape = (metric.n_layers, metric.n_heads, len(metric.directions))
         name_of = coarse_relation if self.chosen_options.coarse else str
-        batches = read(request.inputs[:SENTENCES], request.maker)
+        batches = read(request.inputs[:SENTENCES], ExactMaker(cast("MapMaker", request.maker)))
         self.read = read_values(batches, name_of, len(metric.directions))
         self.key = key_of_texts(self.read.ids)
         self.chosen: dict[str, list[tuple[int, ...]]] = {}
@@ -267,34 +270,48 @@ class Read:
         return divided_rows(self.candidates[sentence], totals[:, self.numbers[sentence]], totals)
 
 
-def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], readings: int) -> Read:
-    """Keep the values of all heads for the words of sentences, with the name that each relation is counted under."""
+def read_values(
+    batches: Iterable[Iterable[tuple[Sequence[int], MapBatch]]], name_of: Callable[[str], str], readings: int
+) -> Read:
+    """Keep the values of all heads for the words of sentences, with the name that each relation is counted under.
+
+    The maps are in float64, because sums of float32 maps would depend on the batch that a sentence is read in. Each
+    batch comes in groups with the places of their sentences in it, which are kept in the order of the batch.
+    """
     read = Read([], [], [], [], [], [], [])
     for batch in batches:
-        all_relations = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
-        words = ScoredWords.of(batch.sentences, all_relations)
-        position = word_positions(batch).numpy()
-        for row, sentence in enumerate(batch.sentences):
-            scored = (words.sentence == row) & (words.head > 0)
-            if not scored.any():
-                continue
-            number = words.number[scored] - 1  # from 0
-            places = position[row, : len(sentence)]
-            # Float64, because sums of float32 maps would depend on the batch that a sentence is read in.
-            maps = batch.exact([row])[0].cpu().numpy()[..., places[:, None], places]
-            # layer, head, reading, word, candidate
-            by_reading = np.stack(list(read_in(maps, readings)), 2)[..., number, :]
-            values = by_reading.reshape(-1, *by_reading.shape[3:]).swapaxes(0, 1).astype(np.float32)
-            values[np.arange(len(number)), :, number] = -np.inf  # no word is its own candidate
+        of_batch = dict(chain.from_iterable(_words_of(group, places, readings) for places, group in batch))
+        for _, (sentence, gold, number, candidates, totals) in sorted(of_batch.items(), key=itemgetter(0)):
             read.ids.append(sentence.id)
-            read.gold.append(words.head[scored] - 1)
+            read.gold.append(gold)
             relations = counted_relations(sentence)
             read.relations.append([name_of(relations[word]) for word in number])
-            read.candidates.append(values)
-            read.totals.append(np.abs(maps).sum(-1).reshape(-1, len(places)))
+            read.candidates.append(candidates)
+            read.totals.append(totals)
             read.numbers.append(number)
             read.is_tree.append(None not in sentence.heads and sentence.heads.count(0) == 1)
     return read
+
+
+def _words_of(
+    group: MapBatch, places: Sequence[int], readings: int
+) -> Iterator[tuple[int, tuple[Sentence, Array, Array, Array, Array]]]:
+    """Yield what `Read` keeps of each sentence of a group that has scored words, after the place of the sentence."""
+    all_relations = {relation: 0 for sentence in group.sentences for relation in sentence.relations}
+    words = ScoredWords.of(group.sentences, all_relations)
+    position = word_positions(group).numpy()
+    for row, (place, sentence) in enumerate(zip(places, group.sentences, strict=True)):
+        scored = (words.sentence == row) & (words.head > 0)
+        if not scored.any():
+            continue
+        number = words.number[scored] - 1  # from 0
+        at = position[row, : len(sentence)]
+        maps = group.maps[row].cpu().numpy()[..., at[:, None], at]
+        by_reading = np.stack(list(read_in(maps, readings)), 2)[..., number, :]  # layer, head, reading, word, candidate
+        candidates = by_reading.reshape(-1, *by_reading.shape[3:]).swapaxes(0, 1).astype(np.float32)
+        candidates[np.arange(len(number)), :, number] = -np.inf  # no word is its own candidate
+        totals = np.abs(maps).sum(-1).reshape(-1, len(at))
+        yield place, (sentence, words.head[scored] - 1, number, candidates, totals)
 
 
 def _checked_relations(corpus: Corpus, options: DependencyOptions) -> Counter[str]:

@@ -84,7 +84,7 @@ def corpus():
 
 def table_of(corpus, most=3, readings=2, method="published"):
     batches = [batch_of(*(part[rows] for part in corpus)) for rows in (slice(7), slice(7, None))]
-    read = read_values(batches, str, readings)
+    read = read_values([[(range(len(batch)), batch)] for batch in batches], str, readings)
     groups = {"nsubj": frozenset(["nsubj"]), "core": frozenset(["nsubj", "obj"]), "rare": frozenset(["absent"])}
     return ensemble_table(
         ensemble_rows(read, groups, (2, 3, readings), most=most, method=method, min_count=1, replicates=200, seed=0)[0],

@@ -97,7 +97,7 @@ def scores_of(text, heads):
 def made(corpus):
     pytest.importorskip("ufal.chu_liu_edmonds")
     batches = [batch_of(*(part[rows] for part in corpus)) for rows in (slice(4), slice(4, None))]
-    read = read_values(batches, str, 3)
+    read = read_values([[(range(len(batch)), batch)] for batch in batches], str, 3)
     return spanning_trees(tree_counts(read, SHAPE, TOGETHER, 100, 0, divided=False))
 
 
@@ -201,7 +201,7 @@ def test_best_head_and_ensemble_are_chosen_on_the_other_half(made, naive, score)
 
 def test_few_sentences_give_no_interval_of_an_ensemble(corpus):
     pytest.importorskip("ufal.chu_liu_edmonds")
-    read = read_values([batch_of(*(part[:19] for part in corpus))], str, 3)
+    read = read_values([[(range(19), batch_of(*(part[:19] for part in corpus)))]], str, 3)
     best = spanning_trees(tree_counts(read, SHAPE, TOGETHER, 100, 0, divided=False)).best.set_index(["score", "maps"])
     of_ensemble: Any = best.loc[("UAS", "ensemble")]
     assert of_ensemble[["next_gain", "previous_gain", "head_gain"]].notna().all()
@@ -336,7 +336,9 @@ def test_a_run_without_the_library_is_refused(monkeypatch):
 def test_without_any_tree_all_sentences_are_left_out(corpus):
     chosen = [index for index, text in enumerate(corpus[0]) if text.id in ("two roots", "unknown")]
     batch = batch_of(*([part[index] for index in chosen] for part in corpus))
-    trees = spanning_trees(tree_counts(read_values([batch], str, 3), SHAPE, (), 100, 0, divided=False))
+    trees = spanning_trees(
+        tree_counts(read_values([[(range(len(batch)), batch)]], str, 3), SHAPE, (), 100, 0, divided=False)
+    )
     assert (trees.sentences, trees.left_out) == (0, 2)
     assert len(trees.heads) == 12
     assert trees.heads["uas"].isna().all()
