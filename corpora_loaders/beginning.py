@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from .coreference.benchmarks import HEADER
-from .coreference.conll2012 import BEGIN
+from .coreference.layouts import BEGIN
 from .lines import WHOLE_NUMBER, located_lines
 
 _FIRST_ID = re.compile(r"1|1-\d+|[01]\.\d+")
 _LAST_CELL = re.compile(r"[-_*]|\(.*|.*\)")
 _STANDARD_COLUMNS = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC".split()
 _COLUMNS = re.compile(r"#\s*global\.columns\s*=\s*(?P<names>.*)")
-_COLUMNS_2009, _COLUMNS_2010 = 14, 14  # the least numbers of columns
+_COLUMNS_2008, _COLUMNS_2009, _COLUMNS_2010 = 10, 14, 14  # the least numbers of columns
 _HEADS_2009 = slice(8, 10)  # the columns HEAD and PHEAD
+_HEAD_AND_RELATION = re.compile(r"[0-9]+-\S+")
 _MOST_LINES = 1000  # the number of lines in which the first row is searched
 
 
@@ -60,9 +62,14 @@ def is_xml(beginning: Beginning) -> bool:
     return beginning.row.startswith(("<?xml", "<!DOCTYPE"))
 
 
+def global_columns(comments: Iterable[str]) -> list[str]:
+    """Return the columns that a comment names; none if there is no such comment."""
+    return next((match["names"].split() for match in map(_COLUMNS.match, comments) if match), [])
+
+
 def named_columns(beginning: Beginning) -> list[str]:
     """Return the columns of CoNLL-U Plus, unless they are those of CoNLL-U."""
-    names = next((match["names"].split() for match in map(_COLUMNS.match, beginning.comments) if match), [])
+    names = global_columns(beginning.comments)
     return [] if names == _STANDARD_COLUMNS else names
 
 
@@ -89,9 +96,60 @@ def is_conll2009(beginning: Beginning) -> bool:
     return all(head == "_" or WHOLE_NUMBER.fullmatch(head) for head in beginning.cells[_HEADS_2009])
 
 
+def is_conll2008(beginning: Beginning) -> bool:
+    """Whether the first row has a head in column 9 and a relation in column 10, and no head where CoNLL-X has one."""
+    cells = beginning.row.split("\t")
+    if not _has_forms(beginning) or beginning.begins_document or len(cells) < _COLUMNS_2008:
+        return False
+    is_head = [WHOLE_NUMBER.fullmatch(cell) is not None for cell in cells[6:10]]
+    has_relation = is_head[2] and not is_head[3] and cells[9] != "_"
+    return has_relation and (len(cells) > _COLUMNS_2008 or not is_head[0]) and not is_conll2009(beginning)
+
+
+def is_conllx8(beginning: Beginning) -> bool:
+    """Whether the first row has the first eight columns of CoNLL-X, separated by tabs."""
+    cells = beginning.row.split("\t")
+    if len(cells) != 8 or cells[0] != "1" or beginning.begins_document or named_columns(beginning):
+        return False
+    return WHOLE_NUMBER.fullmatch(cells[6]) is not None and not _LAST_CELL.fullmatch(cells[7])
+
+
+def _is_unnumbered(beginning: Beginning) -> bool:
+    """Whether a file may have rows that begin with words: no comment and no last cell says that it has mentions."""
+    cells = beginning.cells
+    is_other = beginning.begins_document or is_json(beginning) or is_xml(beginning) or is_gap(beginning)
+    return bool(cells) and not is_other and not named_columns(beginning) and not _LAST_CELL.fullmatch(cells[-1])
+
+
+def is_malt_tab(beginning: Beginning) -> bool:
+    """Whether the first row has four columns, of which only the third is a number."""
+    cells = beginning.row.split("\t") if "\t" in beginning.row else beginning.row.split()
+    numbers = [WHOLE_NUMBER.fullmatch(cell) is not None for cell in cells]
+    return _is_unnumbered(beginning) and numbers[1:] == [False, True, False] and "\r" not in beginning.row
+
+
+def is_clark(beginning: Beginning) -> bool:
+    """Whether the first row is a word and HEAD-RELATION, as in the lines of Clark et al. (2019)."""
+    cells = beginning.row.split()
+    return _is_unnumbered(beginning) and len(cells) == 2 and _HEAD_AND_RELATION.fullmatch(cells[1]) is not None
+
+
+def is_documents(beginning: Beginning) -> bool:
+    """Whether a file begins with an object of JSON that has sentences and clusters."""
+    return is_json(beginning) and '"clusters"' in beginning.row and '"sentences"' in beginning.row
+
+
+def is_other_json(beginning: Beginning) -> bool:
+    """Whether a file begins with another object of JSON."""
+    return is_json(beginning) and not is_documents(beginning)
+
+
 def _has_other_name(beginning: Beginning) -> bool:
     """Whether a file has a format with a mark of its own, although its rows may look like those of another format."""
-    recognizers = (is_json, is_xml, is_conllu_plus, is_semeval2010, is_conll2009, is_gap)
+    recognizers = (
+        *(is_json, is_xml, is_conllu_plus, is_semeval2010, is_gap),
+        *(is_conll2009, is_conll2008, is_conllx8, is_malt_tab, is_clark),
+    )
     return any(recognize(beginning) for recognize in recognizers)
 
 

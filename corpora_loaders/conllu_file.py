@@ -85,7 +85,7 @@ def placed_sentences(
         if located is None:
             located = located_lines(path, offset=start.offset, lines=start.line)
         for block in _blocks(path, start, columns.number, located):
-            comments = [text for _, text in block.lines if text.startswith("#")]
+            comments = [text for _, text in block.lines if columns.is_comment(text)]
             for match in filter(None, map(_DOCUMENT.match, comments)):
                 documents += 1
                 document = match["id"] or f"{path}:doc{documents}"

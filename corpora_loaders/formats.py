@@ -7,7 +7,7 @@ row with the same recognizer into `FORMATS` in the place of its own.
 Example:
     >>> from attentionology.corpora_loaders.formats import FORMATS
     >>> [(corpus_format.name, corpus_format.has_trees) for corpus_format in FORMATS]
-    [('conll2012', False), ('conllu', True), ('gap', False), ('conll2009', True)]
+    [('conll2012', False), ('conllu', True), ('gap', False), ('conll2009', True), ('conll2008', True), ...
 """
 
 from __future__ import annotations
@@ -23,22 +23,35 @@ from ..storage.plugins import Plugins, RegistryError, loaded, running, source_of
 from .beginning import (
     Beginning,
     beginning_of_file,
+    is_clark,
+    is_conll2008,
     is_conll2009,
     is_conll2012,
     is_conllu,
     is_conllu_plus,
+    is_conllx8,
+    is_documents,
     is_gap,
-    is_json,
+    is_malt_tab,
+    is_other_json,
     is_semeval2010,
     is_xml,
-    named_columns,
 )
-from .conll2009 import placed_conll2009, read_conll2009
+from .column_formats import (
+    placed_clark,
+    placed_conll2008,
+    placed_conllu_plus,
+    placed_conllx8,
+    placed_malt_tab,
+    placed_semeval2010,
+)
+from .conll2009 import placed_conll2009
 from .conllu_file import placed_sentences, read_conllu
 from .coreference.benchmarks import read_gap
-from .coreference.conll2012 import read_columns
+from .coreference.conll2012 import read_columns, read_semeval2010
 from .coreference.document import Document
 from .coreference.entities import read_entities
+from .coreference.jsonlines import read_jsonlines
 from .errors import CorpusError
 from .sentence import Sentence
 
@@ -219,28 +232,40 @@ CONLLU = CorpusFormat(
     placed_sentences,
 )
 
+
+def _read_all(placed: TreeReader) -> Callable[[str | Path], Iterator[Sentence]]:
+    """Return a function that reads all sentences of a file."""
+    return lambda path: (sentence for sentence, _ in placed(path, None, None))
+
+
+def _of_trees(name: str, recognize: Callable[[Beginning], bool], placed: TreeReader) -> CorpusFormat:
+    """Return a format with trees and without mentions."""
+    return CorpusFormat(name, "", recognize, without_mentions(name), _read_all(placed), placed)
+
+
 FORMATS: tuple[CorpusFormat, ...] = (
     CorpusFormat("conll2012", "CoNLL-2012 columns", is_conll2012, read_columns),
     CONLLU,
     CorpusFormat("gap", "GAP", is_gap, read_gap),
-    CorpusFormat("conll2009", "", is_conll2009, without_mentions("conll2009"), read_conll2009, placed_conll2009),
+    _of_trees("conll2009", is_conll2009, placed_conll2009),
+    _of_trees("conll2008", is_conll2008, placed_conll2008),
+    _of_trees("conllx8", is_conllx8, placed_conllx8),
+    _of_trees("conllu-plus", is_conllu_plus, placed_conllu_plus),
+    _of_trees("malt-tab", is_malt_tab, placed_malt_tab),
+    _of_trees("clark", is_clark, placed_clark),
+    CorpusFormat(
+        "semeval2010",
+        "SemEval-2010 columns",
+        is_semeval2010,
+        read_semeval2010,
+        placed_trees=placed_semeval2010,
+    ),
+    CorpusFormat("jsonlines", "JSON Lines with clusters", is_documents, read_jsonlines),
 )
 """All formats, each with how it is recognized and read."""
 
 UNREAD = (
-    UnreadFormat(
-        is_json,
-        lambda beginning: (
-            "JSON Lines of documents with sentences and clusters"
-            if '"clusters"' in beginning.row and '"sentences"' in beginning.row
-            else "JSON Lines"
-        ),
-    ),
+    UnreadFormat(is_other_json, lambda beginning: "JSON Lines without sentences and clusters"),
     UnreadFormat(is_xml, lambda beginning: "XML"),
-    UnreadFormat(
-        is_conllu_plus,
-        lambda beginning: f"CoNLL-U Plus with the columns {' '.join(named_columns(beginning))[:200]}",
-    ),
-    UnreadFormat(is_semeval2010, lambda beginning: "coreference in the columns of SemEval-2010"),
 )
 """Formats that are recognized, but not read: their error is the name of the format."""

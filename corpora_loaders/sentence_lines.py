@@ -6,14 +6,17 @@ real treebanks contain double spaces and equals signs. A mistake must not cause 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from conllu.exceptions import ParseException
 from conllu.parser import parse_comment_line, parse_id_value, parse_int_value
 
+from .describing import shortened
 from .errors import CorpusError
-from .lines import ENDS
+from .lines import ENDS, WHOLE_NUMBER
 from .sentence import Sentence
 from .tree import cycle_error, cycles
 
@@ -24,23 +27,63 @@ _ID, _FORM, _HEAD, _RELATION, _MISC = (_FIELDS.index(name) for name in ("id", "w
 class Columns(NamedTuple):
     """The columns of a format in which the fields of a sentence are."""
 
-    fields: tuple[int | None, ...]  # for each of the fields, 0-based; None if no column has it
+    # For each of the fields, 0-based; None if no column has it. Of two columns, the second is read where the first one
+    # is empty. Without a column of ids, words are numbered in their order.
+    fields: tuple[int | tuple[int, int] | None, ...]
     number: int  # of the columns
     more: bool = False  # whether further columns may follow, as many in all rows of a sentence
     words_only: bool = False  # whether there are no rows of multiword tokens and empty nodes
+    extra: tuple[tuple[str, int], ...] = ()  # the names of further columns, which are added to the field misc
+    divide: Callable[[str], list[str]] = partial(str.split, sep="\t")  # divides a line into its columns
+    layout: str = ""  # how a row looks, for messages; by default, columns are separated by tabs
 
     def row(self, cells: list[str]) -> list[str]:
         """Return the fields of a row."""
-        return ["_" if column is None else cells[column] for column in self.fields]
+        row = [self._cell(cells, column) for column in self.fields]
+        for name, column in self.extra:
+            if cells[column] not in ("_", "*", ""):
+                misc = "" if row[_MISC] == "_" else f"{row[_MISC]}|"
+                row[_MISC] = f"{misc}{name}={cells[column]}"
+        return row
+
+    def _cell(self, cells: list[str], column: int | tuple[int, int] | None) -> str:
+        if isinstance(column, tuple):
+            first, second = column
+            return cells[second] if cells[first] == "_" else cells[first]
+        return "_" if column is None else cells[column]
+
+    @property
+    def numbered(self) -> bool:
+        """Whether rows have the number of their word."""
+        return self.fields[_ID] is not None
+
+    def is_comment(self, line: str) -> bool:
+        """Whether a line is a comment. Where rows have no numbers, the word of a row may begin with ``#``."""
+        if not line.startswith("#") or self.numbered or self.number == 1:
+            return line.startswith("#")
+        cells, head = self.divide(line), self.fields[_HEAD]
+        is_row = len(cells) == self.number and (not isinstance(head, int) or WHOLE_NUMBER.fullmatch(cells[head]))
+        return not is_row
 
     def name(self, field: int) -> str:
         """Return what messages call the column of a field."""
-        return f"column {(self.fields[field] or 0) + 1}"
+        column = self.fields[field]
+        return f"column {(column[0] if isinstance(column, tuple) else column or 0) + 1}"
 
     def expected(self) -> str:
         """Return what messages say of the number of columns."""
-        return f"expected {'at least ' if self.more else ''}{self.number} tab-separated columns"
+        return self.layout or f"expected {'at least ' if self.more else ''}{self.number} tab-separated columns"
 
+
+_NEAREST = (
+    (14, "conll2009 (columns 9 and 10 are heads)"),
+    (11, "conll2008 (column 9 is the head, column 10 the relation)"),
+    (9, "conllu, which has 10"),
+    (5, "conllx8 (the first eight columns of CoNLL-X)"),
+    (3, "malt-tab (FORM POSTAG HEAD DEPREL)"),
+    (2, "clark (WORD HEAD-RELATION)"),
+)
+"""Formats by the least number of columns, for messages."""
 
 CONLLU_COLUMNS = Columns(tuple(range(len(_FIELDS))), len(_FIELDS))
 
@@ -73,7 +116,7 @@ class SentenceLines:
         self._next: int | None = 1  # the id that the next word must have; None after a row that could not be read
         self._complete = True  # whether all rows were read and are in order
         for number, line in block.lines:
-            if line.startswith("#"):
+            if columns.is_comment(line):
                 self._comments.update(parse_comment_line(line))
                 self._id = self._comments.get("sent_id") or default_id
             else:
@@ -115,17 +158,21 @@ class SentenceLines:
 
     def _read_row(self, text: str, line: int) -> None:
         """Read the row of a word, an empty node or a multiword token."""
-        cells = text.split("\t")
+        cells = self._columns.divide(text)
         if len(cells) < self._columns.number or len(cells) != (self._width or len(cells)):
             hint = "; are the columns separated by spaces?" if len(cells) == 1 else ""
             hint = f"; the first row of the sentence has {self._width}" if self._columns.more and self._width else hint
-            hint = f"; {ENDS}" if "\r" in text else hint
-            self._lose_row(f"{self._columns.expected()}, found {len(cells)}{hint}", line)
+            hint = f"; {ENDS}" if "\r" in text else hint or self._conversion(len(cells))
+            found = f"found {shortened(text)}" if self._columns.layout else f"found {len(cells)}"
+            self._lose_row(f"{self._columns.expected()}, {found}{hint}", line)
             return
         self._width = len(cells)
         row = cells if self._columns is CONLLU_COLUMNS else self._columns.row(cells)
         if not row[_FORM]:
             self._lose_row(f"the form ({self._columns.name(_FORM)}) is empty", line)
+            return
+        if not self._columns.numbered:
+            self._read_word(self._next or len(self._rows) + 1, row, line)
             return
         try:
             parsed_id = parse_id_value(row[_ID])
@@ -143,6 +190,16 @@ class SentenceLines:
             self._read_empty_node(first, row, line)
         else:
             self._read_multiword(first, last, row, line)
+
+    def _conversion(self, n_cells: int) -> str:
+        """Return advice for a file whose first row has another number of columns than CoNLL-U."""
+        if self._columns is not CONLLU_COLUMNS or self._rows or self._block.blank_before or n_cells < 2:
+            return ""
+        nearest = next((name for least, name in _NEAREST if n_cells >= least), "")
+        return (
+            f"; the nearest format is {nearest}. To have its {n_cells} columns read, name them in a first line, "
+            "# global.columns = ID FORM …"
+        )
 
     def _read_word(self, word_id: int | None, row: list[str], line: int) -> None:
         """Read the row of a word. Its id is None if that is ``_``."""

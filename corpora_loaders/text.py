@@ -11,7 +11,17 @@ from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
+from .beginning import (
+    beginning_of_file,
+    is_conll2008,
+    is_conll2009,
+    is_conllu,
+    is_conllu_plus,
+    is_conllx8,
+    is_malt_tab,
+)
 from .corpus import DivisibleCorpus
+from .errors import CorpusError
 from .lines import text_lines
 from .sentence import Sentence
 from .stream import Files, Stream, read_files
@@ -73,7 +83,7 @@ def load_text(
 
     Raises:
         ValueError: no file is given, or files and a string are, or the limit is less than 1.
-        CorpusError: a file cannot be read or contains only white space, or two files are the same.
+        CorpusError: a file cannot be read, is a treebank or contains only white space, or two files are the same.
 
     Example:
         >>> import tempfile
@@ -93,6 +103,8 @@ def load_text(
     if from_string is not None:
         return load_string(lambda path: load_text(path, limit=limit), from_string, paths)
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
+    for path in paths:
+        _check_prose(path)
     names = Counter(Path(path).name for path in paths)
     ambiguous = frozenset(name for name, files in names.items() if files > 1)
     tally = Tally()
@@ -100,6 +112,17 @@ def load_text(
         paths, read_paragraphs, tally.add, tally, contents="text", options=(ambiguous,), limit=limit
     )
     return PlainText(Stream(Files(files), held=held), records).knowing(counted=tally.counted())
+
+
+def _check_prose(path: str | Path) -> None:
+    """Raise `CorpusError` if a file has rows of columns, which would be read as text."""
+    beginning = beginning_of_file(path)
+    recognizers = {"CoNLL-U": is_conllu, "CoNLL-U Plus": is_conllu_plus, "CoNLL-2008": is_conll2008}
+    recognizers |= {"CoNLL-2009": is_conll2009, "CoNLL-X": is_conllx8, "Malt-TAB": is_malt_tab}
+    for name, recognize in recognizers.items():
+        if "\t" in beginning.row and recognize(beginning):
+            message = f"this is a treebank in {name}, not running text; read it with load_treebank, or --corpus"
+            raise CorpusError(message, file=path, line=beginning.line)
 
 
 def read_paragraphs(path: str, place: Any, ambiguous: frozenset[str]) -> Iterator[tuple[Sentence, Any]]:

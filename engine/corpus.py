@@ -12,7 +12,7 @@ from tyro.conf import arg
 from ..analyses.contract import AnalysisRow, OptionError, OptionGroup
 from ..analyses.shared.builtin import SAMPLE, corpus_path
 from ..analyses.shared.numbers import OptionalNumber
-from ..analyses.shared.option_types import Lenient, PunctuationNames, TreebankWords
+from ..analyses.shared.option_types import FormatName, Lenient, PunctuationNames, TreebankWords, check_format
 from ..corpora_loaders.errors import CorpusError
 from ..storage.writing import amount
 
@@ -36,9 +36,10 @@ class CorpusOptions(OptionGroup):
     """
 
     corpus: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """The treebank: one or more CoNLL-U, CoNLL-X or CoNLL-2009 files, which may be compressed (.gz, .bz2 or .xz). The
-    coreference analysis reads CoNLL-U files with entities (CorefUD, GUM), CoNLL-2012 files (OntoNotes, WinoBias,
-    LitBank) and GAP files. The format is detected. Treebanks of Universal Dependencies can be given by name, such as
+    """The treebank: one or more CoNLL-U, CoNLL-U Plus, CoNLL-X, CoNLL-2008, CoNLL-2009 or Malt-TAB files, which may be
+    compressed (.gz, .bz2 or .xz). The coreference analysis reads CoNLL-U files with entities (CorefUD, GUM), CoNLL-2012
+    files (OntoNotes, WinoBias, LitBank), SemEval-2010 files, JSON Lines with clusters and GAP files. The format is
+    detected. Treebanks of Universal Dependencies can be given by name, such as
     ud:en_ewt:dev or ud:en_ewt:dev@2.16; attentionology treebanks lists them. By default, the sample treebank is read,
     whose name is 'sample'."""
 
@@ -55,10 +56,7 @@ class CorpusOptions(OptionGroup):
     """The segment ids of the second span: zeros, as in the maps of the paper, or those that the tokenizer gives to the
     second text of a pair."""
 
-    format: Annotated[str | None, arg(metavar="NAME")] = None
-    """The format of the corpus: conllu, conll2009, conll2012, gap, or one that an installed package adds. By default,
-    it is detected, which is not possible for formats of packages."""
-
+    format: FormatName = None
     tokens: TreebankWords = "syntactic"
 
     limit: OptionalNumber = None
@@ -75,12 +73,7 @@ class CorpusOptions(OptionGroup):
         if self.segments is not None and not self.text:
             raise OptionError("--segments is for --text, which is not given")
         if self.format is not None:
-            from ..corpora_loaders import get_format  # which reads entry points
-
-            try:
-                get_format(self.format)
-            except ValueError as error:
-                raise OptionError(f"--format: {error}") from None
+            check_format(self.format)
             if self.text or not self.corpus:
                 raise OptionError("--format is for the files of --corpus, which is not given")
         if self.segment_ids != "zeros" and self.segments is None:

@@ -92,8 +92,8 @@ def survey(
     """
     groups = OptionSet.of(options, _GROUPS, "survey")
     files, of_maps, of_model = groups[CorpusOptions], groups[MapOptions], groups[ModelOptions]
-    if replace(files, tokens="syntactic", limit=None, lenient=False, punctuation=()) != CorpusOptions():
-        raise OptionError("of CorpusOptions, a survey uses only tokens and limit, lenient and punctuation")
+    if replace(files, format=None, tokens="syntactic", limit=None, lenient=False, punctuation=()) != CorpusOptions():
+        raise OptionError("of CorpusOptions, a survey uses only format, tokens, limit, lenient and punctuation")
     if replace(of_model, device="cpu") != ModelOptions():
         raise OptionError("of ModelOptions, a survey uses only the device; revisions are given as NAME@REVISION")
     if groups[PartOptions].part is not None:
@@ -108,6 +108,7 @@ def survey(
                 cells=CellOptions(
                     merge=of_maps.merge,
                     normalize=of_maps.normalize,
+                    format=files.format,
                     tokens=files.tokens,
                     limit=files.limit,
                     lenient=files.lenient,

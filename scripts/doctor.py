@@ -12,6 +12,7 @@ from ..analyses.contract import OptionError
 from ..analyses.shared.builtin import SAMPLE, corpus_path
 from ..analyses.shared.input_options import ModelOptions
 from ..analyses.shared.numbers import Number
+from ..analyses.shared.option_types import FormatName, check_format
 from ..analyses.shared.record import describe_files, model_label
 from ..reports.streams import complain, say, say_json
 
@@ -40,6 +41,8 @@ class Doctor:
     """The treebank whose sentences are read: a CoNLL-U file, the name of a treebank such as ud:en_ewt:dev, or 'sample',
     the English sample treebank."""
 
+    format: FormatName = None
+
     sentences: Number = 200
     """The tokenizer reads the first N sentences of the corpus, and the model reads 12 of them, which are drawn at
     random with a fixed seed."""
@@ -58,6 +61,7 @@ class Doctor:
     def run(self, command: str = "") -> int:
         """Run the checks and return the exit status: 0 if the maps that are asked for can be trusted, else 1."""
         self.model.check()
+        check_format(self.format)
         examination = None
         if self.known_answers:
             from ..engine.known_answers import check_setting, known_checks
@@ -69,7 +73,7 @@ class Doctor:
             from ..corpora_loaders import load_treebank
             from ..extractors.checks.doctor import Examination
 
-            treebank = load_treebank(corpus_path(self.corpus), limit=self.sentences)
+            treebank = load_treebank(corpus_path(self.corpus), limit=self.sentences, format=self.format)
             encoder = self.model.load()
             try:
                 examination = Examination(encoder, treebank, self.map or None)

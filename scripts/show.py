@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 
 from ..analyses.contract import OptionError
 from ..analyses.shared.input_options import ModelOptions, paths_read
-from ..analyses.shared.option_types import TreebankWords
+from ..analyses.shared.option_types import FormatName, TreebankWords
 from ..analyses.shared.options import MapOptions
 from ..reports.streams import say
 from ..storage.paths import check_file
@@ -42,6 +42,7 @@ class Show:
     sentence: Annotated[tuple[str, ...], arg(metavar="ID [ID ...]")] = ()
     """The ids of sentences of the treebank."""
 
+    format: FormatName = None
     tokens: TreebankWords = "syntactic"
 
     model: ModelOptions = field(default_factory=ModelOptions)
@@ -77,6 +78,8 @@ class Show:
             raise OptionError("give sentences either as text or with --corpus and --sentence")
         if bool(self.corpus) != bool(self.sentence):
             raise OptionError("--corpus and --sentence need each other")
+        if self.format is not None and self.corpus is None:
+            raise OptionError("--format is for --corpus, which is not given")
         if self.out is not None:
             if self.out.suffix.lower() not in FORMATS:
                 raise OptionError(f"the name of --out must end in {', '.join(FORMATS)}, not {self.out.suffix!r}")
@@ -85,7 +88,8 @@ class Show:
 
         sentences: list[str | Sentence] = list(self.text)
         if self.corpus is not None:
-            files = CorpusOptions(corpus=(self.corpus,), tokens=self.tokens)
+            files = CorpusOptions(corpus=(self.corpus,), format=self.format, tokens=self.tokens)
+            files.check()
             check_analyses(files, [])
             sentences = list(find_sentences(read_corpus(files), self.sentence))
         encoder = self.model.load()

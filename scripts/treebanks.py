@@ -9,6 +9,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from ..analyses.contract import OptionError
+from ..analyses.shared.option_types import FormatName, check_format
 from ..reports.streams import say, say_json
 
 
@@ -29,6 +30,8 @@ class Treebanks:
     check: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
     """Read these files instead, print what is unusual about them, and list the first ten mistakes of each."""
 
+    format: FormatName = None
+
     json: bool = False
     """Print the list as JSON."""
 
@@ -36,10 +39,13 @@ class Treebanks:
         """Print the list and return the exit status."""
         from ..corpora_loaders.releases.names import RELEASE, treebanks_of
 
+        if self.format is not None and self.check is None:
+            raise OptionError("--format is for --check, which is not given")
         if self.check is not None:
             if not self.check or self.language or self.json:
                 raise OptionError("--check needs at least one file, and neither LANGUAGE nor --json")
-            _check_files(self.check)
+            check_format(self.format)
+            _check_files(self.check, self.format)
             return 0
         treebanks = treebanks_of(self.language)
         if self.json:
@@ -56,7 +62,7 @@ class Treebanks:
         return 0
 
 
-def _check_files(files: Sequence[str]) -> None:
+def _check_files(files: Sequence[str], name: str | None) -> None:
     """Print what is unusual about files, and raise one error with the mistakes of all of them."""
     from ..corpora_loaders.errors import CorpusError, together
     from ..engine.corpus import CorpusOptions, read_corpus
@@ -64,7 +70,7 @@ def _check_files(files: Sequence[str]) -> None:
     faults: list[CorpusError] = []
     for file in files:
         try:
-            corpus = read_corpus(CorpusOptions(corpus=(file,)))
+            corpus = read_corpus(CorpusOptions(corpus=(file,), format=name))
         except CorpusError as error:
             faults.append(error)
         else:

@@ -25,6 +25,10 @@ _OTHERS = (
     "# global.columns = ID FORM HEAD\n1\tIt\t0\n",
     "#begin document d\n1\tJan\t_\tjan\t_\tN\t_\t_\t2\t_\t_\tsu\t_\t_\t_\t(1)\n",
     _ROW_2009,
+    "1\tIt\tit\tPRP\tPRP\tIt\tit\tPRP\t2\tSBJ\t_\n",
+    "1\tIt\tit\tPRP\tPRP\t_\t2\tSBJ\n",
+    "It\tPRP\t2\tSBJ\n",
+    "It 2-nsubj\n",
 )
 """The beginnings of files of other formats."""
 

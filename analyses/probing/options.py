@@ -17,12 +17,14 @@ from ..shared.builtin import SAMPLE, corpus_path
 from ..shared.numbers import Number, OptionalNumber, OptionalPositive, OptionalReal
 from ..shared.option_types import (
     BatchCells,
+    FormatName,
     Lenient,
     PieceMerging,
     PunctuationNames,
     RowScaling,
     SentenceLimit,
     TreebankWords,
+    check_format,
     split_names,
 )
 from ..shared.options import MapOptions, copies_of
@@ -30,6 +32,10 @@ from ..shared.options import MapOptions, copies_of
 Role = Literal["train", "dev", "test"]
 ROLES: tuple[Role, ...] = ("train", "dev", "test")
 """What treebanks are for: training, stopping, and testing."""
+
+
+OF_FILES = ("format", "tokens", "limit", "lenient", "punctuation")
+"""The options of how treebanks are read from files."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,7 @@ class TreebankOptions(OptionGroup):
     """The number of folds into which the test treebank is divided if there is no --train. The folds are made of whole
     documents if there are enough of them."""
 
+    format: FormatName = None
     tokens: TreebankWords = "syntactic"
     limit: SentenceLimit = None
     lenient: Lenient = False
@@ -76,10 +83,11 @@ class TreebankOptions(OptionGroup):
             raise OptionError("--train needs --test; to train and test on one treebank in folds, give --test alone")
         if has_train and self.folds != TreebankOptions.folds:
             raise OptionError("--folds is for one treebank; with --train, the test treebank is not divided")
-        of_files = {name: getattr(TreebankOptions, name) for name in ("limit", "tokens", "lenient", "punctuation")}
+        check_format(self.format)
+        of_files = {name: getattr(TreebankOptions, name) for name in OF_FILES}
         if loaded and any(getattr(self, name) != default for name, default in of_files.items()):
             raise OptionError(
-                "--limit, --tokens, --lenient and --punctuation are for treebanks that are read from files"
+                "--format, --limit, --tokens, --lenient and --punctuation are for treebanks that are read from files"
             )
 
     def files(self, loaded: Collection[Role] = ()) -> dict[Role, list[str]]:

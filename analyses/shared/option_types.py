@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
+from ..contract import OptionError
 from .numbers import Count, OptionalNumber
 
 PieceMerging = Annotated[
@@ -34,6 +35,16 @@ TreebankWords = Annotated[
     arg(
         help="The words that the model reads: the syntactic words of the trees (French 'de le'), or the surface tokens "
         "('du'). For surface tokens, the words of a multiword token are merged into one node of the tree."
+    ),
+]
+
+FormatName = Annotated[
+    str | None,
+    arg(
+        metavar="NAME",
+        help="The format of the corpus: conllu (also CoNLL-X), conllu-plus (also .cupt), conllx8, conll2009, "
+        "conll2008, malt-tab, clark, conll2012, semeval2010, gap, jsonlines, or one that an installed package adds. By "
+        "default, it is detected, which is not possible for formats of packages.",
     ),
 ]
 
@@ -91,6 +102,18 @@ DryRun = Annotated[
         "and disk space that are needed. The model is loaded and reads a few inputs. Nothing is counted or written."
     ),
 ]
+
+
+def check_format(name: str | None) -> None:
+    """Raise `OptionError` if there is no format of this name."""
+    if name is None:
+        return
+    from ...corpora_loaders import get_format  # which reads entry points
+
+    try:
+        get_format(name)
+    except ValueError as error:
+        raise OptionError(f"--format: {error}") from None
 
 
 def split_names(given: Sequence[str]) -> list[str]:

@@ -9,37 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import CorpusError
 from ..lines import WHOLE_NUMBER, text_lines
 from ..sentence import Sentence
-from ..tags import PTB, UPOS
 from .benchmarks import winobias_document
 from .building import Brackets, build_document
 from .document import Account, Document
 from .heads import Constituent, ParseError, read_parse
+from .layouts import BEGIN, EMPTY, END, FULL, PIECE, SEMEVAL2010, Layout, columns_of, layout_of
 
-BEGIN = re.compile(r"#\s*begin document\b\s*(?:\((?P<name>.*)\))?(?P<rest>.*)$")
-_END = re.compile(r"#\s*end document\b")
-_PIECE = re.compile(r"\([^()|]+\)?|[^()|]+\)")
-_EMPTY = ("-", "_", "*", "")
-_BLANKS = re.compile(r"[ \t]+")
 _PART = re.compile(r"(?:^|[;\s])part\s*([0-9]{1,9})(?!\w)")
 _BEGIN_MISSING = "; is a line '#begin document' missing?"
-_FULL = 5  # the least number of columns of a row that starts with document and part
-_SAMPLE = 20  # the number of rows from which the meaning of the columns is inferred
-
-
-class _Layout(NamedTuple):
-    """The index of the column that holds the word, its number, its tag and its parse; None if no column does."""
-
-    word: int
-    number: int | None = None
-    tag: int | None = None
-    parse: int | None = None
 
 
 class _Row(NamedTuple):
@@ -60,56 +43,21 @@ def read_columns(
 ) -> Iterator[tuple[Document, Place]]:
     """Yield the documents of a file from a place on, each with the place after it."""
     path = Path(path)
-    layout = _layout_of(path)
+    yield from _read(path, account, layout_of(path), lenient=lenient, place=place)
+
+
+def read_semeval2010(
+    path: str | Path, account: Account, *, lenient: bool = False, place: Place | None = None
+) -> Iterator[tuple[Document, Place]]:
+    """Yield the documents of a file with the columns of SemEval-2010, whose annotated trees are read, too."""
+    yield from _read(Path(path), account, SEMEVAL2010, lenient=lenient, place=place)
+
+
+def _read(
+    path: Path, account: Account, layout: Layout, *, lenient: bool, place: Place | None
+) -> Iterator[tuple[Document, Place]]:
     for document, place_after in _rows_of_documents(path, layout, place or Place(0, 0, 0)):
         yield _build(document, layout, account, lenient), place_after
-
-
-def _layout_of(path: Path) -> _Layout:
-    """Infer the columns of a file from its first rows: corpora use a selection of those of OntoNotes."""
-    rows: list[list[str]] = []
-    for _, _, text in text_lines(path):
-        if not text.strip() or BEGIN.match(text) or _END.match(text):
-            continue
-        if row := _columns_of(text, len(rows[-1]) if rows else 0):
-            rows.append(row)
-        if len(rows) == _SAMPLE:
-            break
-    width = len(rows[0]) if rows else 2
-    if width >= _FULL:
-        return _Layout(word=3, number=2, tag=4 if width >= 6 else None, parse=5 if width >= 7 else None)
-    columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
-    for index in range(width - 2):
-        if _are_word_numbers(columns[index]):
-            return _Layout(word=index + 1, number=index)
-    before_brackets = width - 2
-    if width > 2:  # the column before the brackets may have tags, if the one before it has words
-        tags, words, known_tags = set(columns[before_brackets]), set(columns[before_brackets - 1]), UPOS | PTB
-        if tags <= known_tags and len(words) > 1 and not words <= known_tags:
-            return _Layout(word=before_brackets - 1, tag=before_brackets)
-    return _Layout(word=before_brackets)
-
-
-def _are_word_numbers(column: Sequence[str]) -> bool:
-    """Whether a column counts words: it starts from 0 or 1, and then always adds one or starts again."""
-    if not all(map(WHOLE_NUMBER.fullmatch, column)):
-        return False
-    numbers = [int(cell) for cell in column]
-    counts_up = all(after in (before + 1, numbers[0]) for before, after in pairwise(numbers))
-    is_constant = len(numbers) > 1 and len(set(numbers)) == 1  # such as a column of part numbers
-    return numbers[0] in (0, 1) and counts_up and not is_constant
-
-
-def _columns_of(text: str, width: int) -> list[str] | None:
-    """Return the columns of a row; None for a comment. The row before it has ``width`` columns, 0 if there is none."""
-    columns = text.split("\t") if "\t" in text else _BLANKS.split(text.strip(" "))
-    if len(columns) == width + 1 and not columns[-1].strip():  # white space at the end of the line
-        columns.pop()
-    last = columns[-1].strip()
-    # The first word of a row may be #. Then, its last column has brackets or is empty.
-    if text.startswith("#") and (len(columns) == 1 or not (last in _EMPTY or _PIECE.match(last))):
-        return None
-    return columns
 
 
 @dataclass
@@ -134,7 +82,7 @@ class _DocumentRows:
         """Return an error in a line of the file."""
         return CorpusError(message, file=self.path, line=line)
 
-    def check_columns(self, row: _Row, layout: _Layout) -> None:
+    def check_columns(self, row: _Row, layout: Layout) -> None:
         """Check that a row has a word, and brackets after it."""
         width = len(row.columns)
         if width <= max(1, layout.word + 1):
@@ -143,7 +91,7 @@ class _DocumentRows:
         if not row.columns[layout.word].strip():
             raise self.fault(f"the word (column {layout.word + 1}) is empty", row.line)
 
-    def add(self, row: _Row, layout: _Layout) -> None:
+    def add(self, row: _Row, layout: Layout) -> None:
         """Add a row to the last sentence, or begin a sentence with it."""
         begins_again = self._numbers_begin_again("" if layout.number is None else row.columns[layout.number], row.line)
         if begins_again or self.blank is not None:
@@ -151,7 +99,7 @@ class _DocumentRows:
             self.blank = None
             self.labels.add(row.columns[0])
         sentence = self.sentences[-1]
-        if other := self._other_document(row):
+        if layout.number != 0 and (other := self._other_document(row)):
             raise self.fault(f"a row of {other} is among rows of another document{_BEGIN_MISSING}", row.line)
         if sentence and (width := len(sentence[-1].columns)) != len(row.columns):
             raise self.fault(f"expected {width} columns as in the row before, found {len(row.columns)}", row.line)
@@ -193,7 +141,7 @@ class _DocumentRows:
         """
         sentence = self.sentences[-1]
         first_row = self.sentences[0][0] if self.sentences[0] else row
-        if min(len(first_row.columns), len(row.columns)) < _FULL:
+        if min(len(first_row.columns), len(row.columns)) < FULL:
             return ""
         name, part = row.columns[:2]
         if sentence:
@@ -211,7 +159,7 @@ class _DocumentRows:
         return f"part {part} of document {name!r}" if are_numbers and int(part) != int(first_part) else ""
 
 
-def _rows_of_documents(path: Path, layout: _Layout, start: Place) -> Iterator[tuple[_DocumentRows, Place]]:
+def _rows_of_documents(path: Path, layout: Layout, start: Place) -> Iterator[tuple[_DocumentRows, Place]]:
     """Yield the rows of each document, with the place after it."""
     document: _DocumentRows | None = None
     offset, line, width = start
@@ -220,7 +168,7 @@ def _rows_of_documents(path: Path, layout: _Layout, start: Place) -> Iterator[tu
         place_before = Place(offset, line - 1, width)
         offset = following
         begin = BEGIN.match(text)
-        if begin or _END.match(text):
+        if begin or END.match(text):
             if begin and document:
                 document.check_end(line)
             after_end = not begin
@@ -231,7 +179,7 @@ def _rows_of_documents(path: Path, layout: _Layout, start: Place) -> Iterator[tu
         elif not text.strip():
             if document and document.blank is None:
                 document.blank = line
-        elif (columns := _columns_of(text, width)) is not None:
+        elif (columns := columns_of(text, width)) is not None:
             row, width = _Row(line, columns), len(columns)
             document = document or _DocumentRows(path, "", line, has_begin=False)
             document.check_columns(row, layout)
@@ -251,7 +199,7 @@ def _name(begin: re.Match[str]) -> str:
     return f"{name} part {int(part[1])}" if part and int(part[1]) else name
 
 
-def _build(document: _DocumentRows, layout: _Layout, account: Account, lenient: bool) -> Document:
+def _build(document: _DocumentRows, layout: Layout, account: Account, lenient: bool) -> Document:
     """Build the document from its rows."""
     rows = [row for sentence in document.sentences for row in sentence]
     if layout.word == 0 and document.name and all(row.columns[0] in document.name for row in rows):
@@ -274,10 +222,11 @@ def _build(document: _DocumentRows, layout: _Layout, account: Account, lenient: 
             Sentence(
                 id=f"{name}:{number}",
                 words=tuple(words),
-                xpos=tuple("_" if tag in _EMPTY else tag for tag in tags),
+                xpos=tuple("_" if tag in EMPTY else tag for tag in tags),
                 document=name,
                 file=str(document.path),
                 line=sentence_rows[0].line,
+                **_tree(document, sentence_rows, layout),
             )
         )
     for word, row in enumerate(rows):
@@ -285,12 +234,26 @@ def _build(document: _DocumentRows, layout: _Layout, account: Account, lenient: 
     return winobias_document(build_document(name, sentences, brackets.finish(), account, trees=trees))
 
 
+def _tree(document: _DocumentRows, rows: Sequence[_Row], layout: Layout) -> dict[str, Any]:
+    """Return the heads and relations of a sentence, if a column has them and they are not empty."""
+    if layout.head is None or layout.relation is None or all(row.columns[layout.head] in EMPTY for row in rows):
+        return {}
+    heads: list[int | None] = []
+    for row in rows:
+        cell = row.columns[layout.head]
+        if not (cell in EMPTY or WHOLE_NUMBER.fullmatch(cell)) or (cell not in EMPTY and int(cell) > len(rows)):
+            message = f"the head (column {layout.head + 1}) is {cell[:40]!r}, not a number from 0 to {len(rows)}"
+            raise document.fault(message, row.line)
+        heads.append(None if cell in EMPTY else int(cell))
+    return {"heads": tuple(heads), "relations": tuple(row.columns[layout.relation] for row in rows)}
+
+
 def _read_cell(brackets: Brackets, row: _Row, word: int) -> None:
     """Read the brackets in the last column of the row of a word, which is counted through the document."""
     cell = row.columns[-1].strip()
-    parts = [] if cell in _EMPTY else cell.split("|")
+    parts = [] if cell in EMPTY else cell.split("|")
     for part in parts:
-        pieces = _PIECE.findall(part)
+        pieces = PIECE.findall(part)
         if not pieces or "".join(pieces) != part:
             message = f"the last column is {cell!r}, not one or more of -, (ID, ID) and (ID), separated by |"
             brackets.fault(message, row.line)

@@ -14,6 +14,7 @@ from ...analyses.shared.input_options import LimitOptions, ModelOptions
 from ...analyses.shared.numbers import Seed
 from ...analyses.shared.option_types import (
     Device,
+    FormatName,
     Lenient,
     PieceMerging,
     PunctuationNames,
@@ -37,7 +38,7 @@ class GridOptions:
     model on the Hub. Every other model is compared with the first."""
 
     treebanks: Annotated[tuple[str, ...], arg(metavar="FILE [FILE ...]")] = (SAMPLE,)
-    """The treebanks: one CoNLL-U, CoNLL-X or CoNLL-2009 file each, which may be compressed (.gz, .bz2 or .xz), or
+    """The treebanks: one file each, in any format that analyze reads, which may be compressed (.gz, .bz2 or .xz), or
     'sample'. Treebanks of Universal Dependencies can be given by name, such as ud:fr_gsd:dev, and all whose code
     matches by a pattern in quotation marks, such as 'ud:fr_*:dev'. Those of a pattern that have no such split, or were
     released without their words, are left out with a warning."""
@@ -66,6 +67,7 @@ class CellOptions:
 
     merge: PieceMerging = MapOptions.merge
     normalize: RowScaling = MapOptions.normalize
+    format: FormatName = None
     tokens: TreebankWords = CorpusOptions.tokens
     limit: SentenceLimit = None
     lenient: Lenient = False

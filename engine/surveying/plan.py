@@ -71,6 +71,7 @@ def job_of_cell(
             model,
             CorpusOptions(
                 corpus=(treebank,),
+                format=cells.format,
                 tokens=cells.tokens,
                 limit=cells.limit,
                 lenient=cells.lenient,

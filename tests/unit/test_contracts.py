@@ -51,6 +51,7 @@ from attentionology.testing import (
 )
 from tests.corpora import sample_blocks
 from tests.questions import shared_runs
+from tests.unit.test_column_formats import LAYOUTS, LINE, MENTIONS, text_of
 from tests.unit.test_conll2009 import TREES
 
 pytestmark = pytest.mark.usefixtures("quick_geography")
@@ -164,6 +165,9 @@ EXAMPLES = {
     "conll2012": "".join(f"#begin document (d{number}); part 000\n{COLUMNS}#end document\n" for number in range(3)),
     "gap": "\t".join(OF_GAP) + "\n" + GAP.format(1) + GAP.format(2),
     "conll2009": TREES,
+    **{name: text_of(name) for name in LAYOUTS if name in ("conll2008", "conllx8", "conllu-plus", "malt-tab", "clark")},
+    "semeval2010": MENTIONS * 2,
+    "jsonlines": LINE + LINE.replace("Ann", "Eve"),
 }
 
 

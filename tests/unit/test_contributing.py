@@ -48,7 +48,7 @@ FILES = documentation.files(PAGE)
 KIND, KIND_TEST = "extractors/kinds/sharpened.py", "tests/reference/test_sharpened.py"
 READER, COMMAND = "corpora_loaders/coreference/json_documents.py", "scripts/kinds.py"
 QUESTION = "analyses/dependency/specialists.py"
-TREES, EXPLANATION = "corpora_loaders/malt_tab.py", "analyses/explanation/methods/first_word.py"
+TREES, EXPLANATION = "corpora_loaders/lines_of_words.py", "analyses/explanation/methods/first_word.py"
 
 
 def block(beginning: str) -> str:
@@ -110,22 +110,22 @@ def row_of(name: str, reader: ModuleType) -> CorpusFormat:
 
 
 def test_format_of_treebanks(load, monkeypatch, tmp_path):
-    row = row_of("malt-tab", load(TREES))
+    row = row_of("lines-of-words", load(TREES))
     monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, row))
     (example,) = [text for text in documentation.blocks(PAGE, "text") if text.startswith("Birds")]
-    corpus = tmp_path / "birds.tab"
+    corpus = tmp_path / "birds.txt"
     corpus.write_text(example, encoding="utf-8")
     check_format(row, corpus)
     first, second = load_treebank(corpus)
     assert (first.words, first.heads, first.tags) == (("Birds", "sing"), (2, 0), ("NNS", "VBP"))
-    assert (second.id, second.line, second.relations) == ("birds.tab:2", 4, ("SBJ", "ADV", "ROOT"))
-    with pytest.raises(CorpusError, match="'malt-tab' has no mentions"):
+    assert (second.id, second.line, second.relations) == ("birds.txt:2", 2, ("SBJ", "ADV", "ROOT"))
+    with pytest.raises(CorpusError, match="'lines-of-words' has no mentions"):
         load_documents(corpus)
-    corpus.write_text(example.replace("\t3\tADV", "\t9\tADV"), encoding="utf-8")
-    with pytest.raises(CorpusError, match=r"birds\.tab:4"):
+    corpus.write_text(example.replace("|3|ADV", "|9|ADV"), encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"birds\.txt:2"):
         load_treebank(corpus)
-    corpus.write_text(example.replace("\tADV", ""), encoding="utf-8")
-    with pytest.raises(CorpusError, match=r"birds\.tab:5: expected a form, a part of speech"):
+    corpus.write_text(example.replace("|ADV", ""), encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"birds\.txt:2: expected WORD"):
         load_treebank(corpus)
 
 

@@ -26,6 +26,18 @@ BEGINNINGS = {
     "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_": "conllu",
     "0.1\tdu\t_\t_\t_\t_\t_\t_\t_\t_": "conllu",
     "#begin document (x);\n" + CONLLU_ROW: "conll2012",
+    "# global.columns = ID FORM HEAD\n1\tIt\t0\n": "conllu-plus",
+    "#begin document d\n1\tJan\t_\tjan\t_\tN\t_\t_\t2\t_\t_\tsu\t_\t_\t_\t(1)\n": "semeval2010",
+    '{"sentences": [["Ann"]], "clusters": []}\n': "jsonlines",
+    "It 2-nsubj": "clark",
+    "It (2-nsubj)": "conll2012",
+    "It\tPRP\t2\tSBJ": "malt-tab",
+    "It PRP 2 SBJ": "malt-tab",
+    "It PRP 2 -": "conll2012",
+    "1\t1990\t1990\tCD\tCD\t_\t2\tnmod": "conllx8",
+    "1\tIt\tit\tPRP\tPRP\tIt\tit\tPRP\t2\tSBJ\t_\tA1": "conll2008",
+    "1\tIt\tit\tPRP\tPRP\tIt\tit\tPRP\t2\tSBJ": "conll2008",
+    "1\tIt\tit\tPRP\tPRP\t_\t2\tSBJ\t3\tSBJ": "conllu",  # CoNLL-X with predictions
     "#begin document x\nx 0 0 It PRP * - - - - * (0)": "conll2012",
     "x\t0\t0\tIt\tPRP\t*\t_\t_\t_\t(0)": "conll2012",
     "1023_x\t0\t0\tIt\tPRP\t*\t2\t_\t_\t_": "conll2012",
@@ -49,8 +61,9 @@ def test_formats_are_told_by_their_first_lines(write, text):
 
 def test_which_formats_have_trees():
     with_trees = {known.name for known in FORMATS if known.has_trees}
-    assert with_trees == {"conllu", "conll2009"}
-    assert {known.name for known in FORMATS if known.placed_trees} == with_trees
+    of_columns = {"conll2009", "conll2008", "conllx8", "conllu-plus", "malt-tab", "clark"}
+    assert with_trees == {"conllu", *of_columns}
+    assert {known.name for known in FORMATS if known.placed_trees} == {*with_trees, "semeval2010"}
 
 
 @pytest.mark.parametrize("damaged", ["1_0", "2", "x", "0", "", "1a", "-"])
@@ -65,7 +78,7 @@ def test_a_damaged_first_id_is_an_error_of_a_treebank(write, damaged, head):
 
 
 def test_files_without_mentions_are_told_all_formats(write):
-    expected = "expected CoNLL-2012 columns, CoNLL-U with Entity= in MISC, or GAP"
+    expected = "expected CoNLL-2012 columns, CoNLL-U with Entity= in MISC, GAP, SemEval-2010 columns, or JSON Lines"
     with pytest.raises(CorpusError, match=expected):
         load_documents(write(CONLLU_ROW + "\n\n"))
 
@@ -93,10 +106,7 @@ def test_a_format_is_added_with_one_row(write, monkeypatch):
 
 ROW_2009 = "1\tIt\t_\t_\tPRON\tPRON\t_\t_\t2\t2\tnsubj\tnsubj\t_\t_"
 UNREAD_FILES = {
-    "# global.columns = ID FORM HEAD\n1\tIt\t0\n": "2: this looks like CoNLL-U Plus with the columns ID FORM HEAD",
-    "#begin document d\n1\tJan\t_\tjan\t_\tN\t_\t_\t2\t_\t_\tsu\t_\t_\t_\t(1)\n": "2: .* columns of SemEval-2010",
-    '{"sentences": [["Ann"]], "clusters": []}\n': "1: .* JSON Lines of documents with sentences and clusters",
-    '{"text": "Ann (left"}\n': "1: this looks like JSON Lines, which",
+    '{"text": "Ann (left"}\n': "1: this looks like JSON Lines without sentences and clusters, which",
     '<?xml version="1.0"?>\n<corpus/>\n': "1: this looks like XML",
 }
 
@@ -124,7 +134,9 @@ def test_no_two_formats_recognize_the_same_file(write, text):
     assert text not in UNREAD_FILES or recognizers(text, write)
 
 
-CELLS = st.sampled_from(["1", "2", "1-2", "0", "_", "-", "*", "(0)", "It", "x", '{"a":', "{", "<?xml", HEADER])
+CELLS = st.sampled_from(
+    ["2-x", "N", "1", "2", "1-2", "0", "_", "-", "*", "(0)", "It", "x", '{"a":', "{", "<?xml", HEADER]
+)
 COMMENTS = st.sampled_from(["#begin document x", "# global.columns = ID FORM", "# text = a", "#"])
 
 
@@ -158,9 +170,6 @@ def test_files_that_look_alike_have_their_formats(write, text, name):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("parseme.cupt", "CoNLL-U Plus with the columns ID FORM .* PARSEME:MWE"),
-        ("semeval2010.conll", "SemEval-2010"),
-        ("e2e.jsonlines", "JSON Lines"),
         ("cr_only.conllu", "line ends must be LF or CR LF, not CR alone$"),
     ],
 )

@@ -15,7 +15,7 @@ from ....reports.progress import Stages, progress_bar
 from ....storage.cache_log import CacheLog
 from ...contract import OptionError
 from ...shared.options import map_makers
-from ..options import ROLES, Role, TreebankOptions
+from ..options import OF_FILES, ROLES, Role, TreebankOptions
 from ..run_options import ProbingOptions
 
 
@@ -147,7 +147,7 @@ def _read_treebanks(options: ProbingOptions, loaded: LoadedInputs) -> dict[Role,
         if role in loaded.treebanks:
             treebank = loaded.treebanks[role].checked()
         elif role in files:
-            options_of_files = {name: getattr(chosen, name) for name in ("tokens", "limit", "lenient", "punctuation")}
+            options_of_files = {name: getattr(chosen, name) for name in OF_FILES}
             treebank = load_treebank(files[role], **options_of_files)
         else:
             continue
