@@ -11,6 +11,7 @@ from ...reports.columns import Schema, TableColumn
 from ..contract import Counted, OptionSet, Setting, Titles
 from ..counting.comparable import Comparable
 from ..questions import AnalysisOfQuestions
+from .detectors import Detectors
 from .entropy import Entropy
 from .gradients import Gradients
 from .labels import Labels
@@ -25,7 +26,7 @@ class Surface(AnalysisOfQuestions[SurfaceFacts, SurfaceResults, Planned, Any, St
     """The analysis of where attention goes by position and class of token, and how much that matters to a loss."""
 
     facts_type = SurfaceFacts
-    questions = (Shares(), Offsets(), Relations(), Labels(), Entropy(), Gradients())
+    questions = (Shares(), Offsets(), Relations(), Detectors(), Labels(), Entropy(), Gradients())
     main = "surface"
 
     def planning(self, options: OptionSet, setting: Setting) -> Planned:
