@@ -38,7 +38,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from attentionology.extractors.kinds import get_kind
-from attentionology.extractors.kinds.rollout import next_product
+from attentionology.extractors.kinds.rollout import AGGREGATIONS, Below
 from attentionology.extractors.layers import read_weights
 from attentionology.extractors.model.forward_pass import Forward, ModelLayers
 from benchmarks.measuring import peak_memory, ratio
@@ -115,8 +115,9 @@ class Workload:
             forward = Forward(attentions, mask, states, ModelLayers(self.weights[:layers], [True] * layers, "bert"))
         maps, product = torch.empty(0), None
         for number, layer in enumerate(map(kind.layer_map, forward.layers())):
-            if kind.rollout:
-                layer = product = next_product(layer, product, mask, residual=kind.residual, number=number + 1)
+            if kind.aggregation:
+                below = Below(product, mask, kind.residual, number + 1)
+                layer = product = AGGREGATIONS[kind.aggregation].layer(layer, below)
             if number == 0:
                 maps = layer.new_empty(layers, *layer.shape)
             maps[number] = layer

@@ -12,6 +12,7 @@ from ...reports.columns import Schema, TableColumn
 from ..contract import OptionSet, PlanCounts, Setting, Titles
 from ..counting.comparable import Comparable
 from ..questions import AnalysisOfQuestions
+from .detectors import Detectors
 from .entropy import Entropy
 from .gradients import Gradients
 from .labels import Labels
@@ -26,7 +27,7 @@ class Surface(AnalysisOfQuestions[SurfaceFacts, SurfaceResults, PlanContext, Any
     """The analysis of where attention goes by position and class of token, and how much that matters to a loss."""
 
     facts_type = SurfaceFacts
-    questions = (Shares(), Offsets(), Relations(), Labels(), Entropy(), Gradients())
+    questions = (Shares(), Offsets(), Relations(), Detectors(), Labels(), Entropy(), Gradients())
     main = "surface"
 
     def plan_context(self, options: OptionSet, setting: Setting) -> PlanContext:

@@ -64,6 +64,16 @@ class Thresholds:
         return cls(limits.position_threshold, limits.target_threshold, limits.broad_threshold)
 
 
+class MoreLabels:
+    """The base class of the answers of questions before this one that add labels of heads.
+
+    Attributes:
+        more_labels: the labels of heads, by layer and head from 1. They have no spaces.
+    """
+
+    more_labels: Mapping[tuple[int, int], tuple[str, ...]]
+
+
 class Labels(SurfaceQuestion):
     """What is each head for?"""
 
@@ -73,7 +83,7 @@ class Labels(SurfaceQuestion):
             "label",
             "text",
             "what the head does: `next`, `previous`, `self`, `broad`, `first-special`, `last-special`, `punctuation`, "
-            "or `other`",
+            "one that `--detectors` adds if none of these, or `other`",
         ),
         TableColumn("labels", "text", "all labels that apply, separated by spaces"),
     )
@@ -82,6 +92,9 @@ class Labels(SurfaceQuestion):
     def find(self, counts: Statistics, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the labels of all heads."""
         labeled = label_heads(counts.tables.heads, Thresholds.chosen(counts.options))
+        for answer in earlier.values():
+            if isinstance(answer, MoreLabels):
+                labeled = _with_more(labeled, answer.more_labels)
         return labeled[["layer", "head", "label", "labels"]]
 
     def columns(self, answer: pd.DataFrame) -> pd.DataFrame:
@@ -116,6 +129,19 @@ def label_heads(heads: pd.DataFrame, thresholds: Thresholds | None = None) -> pd
     )
 
 
+def _with_more(heads: pd.DataFrame, more: Mapping[tuple[int, int], Sequence[str]]) -> pd.DataFrame:
+    """Add labels to heads; that of a head without a label is the first one."""
+    places = list(zip(heads["layer"], heads["head"], strict=True))
+    added = [more.get(place, ()) for place in places]
+    return heads.assign(
+        label=[
+            labels[0] if labels and label == "other" else label
+            for label, labels in zip(heads["label"], added, strict=True)
+        ],
+        labels=[" ".join([*old.split(), *new]) for old, new in zip(heads["labels"], added, strict=True)],
+    )
+
+
 def _phrases(heads: pd.DataFrame, names: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Return a phrase for each head: the share that gave it its label, or else where most of its attention goes."""
     columns = {"next": "next", "previous": "previous", "self": "self", "punctuation": "punctuation"}
@@ -126,6 +152,8 @@ def _phrases(heads: pd.DataFrame, names: Mapping[str, str]) -> dict[str, tuple[s
         if label in columns:
             column = columns[label]
             phrases[name] = (f"directs {share(float(row[column]))} of its attention to {names[column]}",)
+        elif label not in LABELS:
+            phrases[name] = ()  # the question that has added it says it
         elif label == "broad":
             entropy = percent(float(row["entropy_relative"]))
             phrases[name] = (f"attends broadly, with {entropy} % of the entropy of uniform attention",)

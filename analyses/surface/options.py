@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from ..contract import AnalysisRow, OptionError, OptionGroup
+from ..option_groups import Bounds
 from ..shared.numbers import Number, Share
 from ..shared.options import CountOptions, FeedForwardOptions, MapOptions
 
@@ -67,6 +68,10 @@ class SurfaceOptions(OptionGroup):
 
     gradient_sentences: Number = 100
     """Gradients are computed for the first N sentences, paragraphs or segments."""
+
+    detectors: Annotated[int, Bounds(0)] = 0
+    """Look for duplicate and induction heads in N sequences of random pieces, each of which the model reads twice in a
+    row, and in the corpus; 20 are enough. With 0, it does not look for them."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

@@ -87,6 +87,7 @@ class PlanContext:
     Attributes:
         options, setting: those of the run.
         request: the request for the statistics, which is shared with the analysis ``clusters``.
+        maker: the maker of its maps.
         reading: how the maps are read.
         asked: how many inputs a question asks for, which those that do not read all of them add by name.
         notes: sentences about how the numbers are computed, to which questions add theirs.
@@ -94,7 +95,7 @@ class PlanContext:
 
     def __init__(self, options: OptionSet, setting: Setting) -> None:
         self.options, self.setting = options, setting
-        self.request, _, self.reading = plan_reading(options, setting)
+        self.request, self.maker, self.reading = plan_reading(options, setting)
         self.asked: dict[str, int] = {}
         self.notes: list[str] = []
 
@@ -267,8 +268,11 @@ def label_rows(heads: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[st
     """Return the names of the heads that have each label."""
     names = label_names(specials)
     rows = []
-    for label in (*LABELS[1:], LABELS[0]):  # at last the heads without a label
-        labeled = heads[heads["label"] == label]
+    more = sorted({label for labels in heads["labels"] for label in labels.split()} - {*LABELS})
+    for label in (*LABELS[1:], *more, LABELS[0]):  # at last the heads without a label
+        # Of labels that other questions have added, all heads are there, as most have another label, too.
+        column = "labels" if label in more else "label"
+        labeled = heads[[label in (of_head.split() if label in more else [of_head]) for of_head in heads[column]]]
         rows.append({"name": label, "label": names.get(label, label), "heads": names_of(labeled)})
     return rows
 

@@ -5,7 +5,8 @@ from .architectures import ARCHITECTURES, Architecture, CrossAttention, register
 from .attention_weights import AttentionWeights
 from .gradients import TextLoss
 from .layer import AttentionBlock, Layer
-from .weights import LayerNorm, LayerWeights, read_weights
+from .layer_norm import LayerNorm
+from .weights import LayerWeights, read_weights
 
 __all__ = [
     "ARCHITECTURES",

@@ -31,7 +31,7 @@ from attentionology.analyses.dependency.rules import NEAREST, rule_columns
 from attentionology.analyses.dependency.spanning import _ensemble_row as ensemble_row
 from attentionology.analyses.explanation.contract.summary import Bootstrap
 from attentionology.analyses.probing.rows import Attempt, TestedSentence
-from attentionology.analyses.shared.ensembles import scored_ensembles
+from attentionology.analyses.shared.ensembles import right_alone, scored_ensembles
 from attentionology.analyses.shared.failures import cluster_interval
 from attentionology.analyses.surface.batches import replicate_sums
 from attentionology.analyses.survey.collecting import KeptCell
@@ -154,8 +154,9 @@ def ensemble(rng: np.random.Generator, units: int) -> Estimate:
     gold = np.zeros(values.shape[::2], dtype=bool)
     gold[:, 0] = True
     subsets, replicates = one.weights
+    single, halves = values.astype(np.float32), subsets[1:].T
     row, _ = scored_ensembles(
-        values.astype(np.float32), gold, one.unit, subsets[1:].T, replicates.astype(float), 3, (1, n_heads, 1)
+        single, right_alone(single, gold), gold, one.unit, halves, replicates.astype(float), 3, (1, n_heads, 1), "raw"
     )
     value = (row["heldout_correct"] - row["single_correct"]) / row["heldout_total"]
     return Estimate(value, row["gain_low"] or math.nan, row["gain_high"] or math.nan)

@@ -77,7 +77,7 @@ QUESTIONS: dict[type[AnalysisOfQuestions[Any, Any, Any, Any, Any]], list[OptionG
         EnsembleOptions(ensembles=2),
     ],
     Norms: [NormsOptions(ff_sentences=WHOLE)],
-    Surface: [SurfaceOptions(gradients="hidden")],
+    Surface: [SurfaceOptions(gradients="hidden", detectors=2)],
 }
 """The analyses of questions, with options with which each question is asked."""
 LONG = (

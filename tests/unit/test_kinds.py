@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -98,7 +99,7 @@ def test_rollout(kind):
 
 def aggregated(rule, *maps):
     """What a rule makes of the maps of layers, each (heads, n, n), of a sentence without padding."""
-    product = None
+    product: Any = None
     for number, layer_map in enumerate(maps, start=1):
         heads = torch.tensor(layer_map, dtype=torch.float64)[None]
         below = Below(product, torch.ones(1, heads.shape[-1], dtype=torch.bool), residual=False, number=number)
