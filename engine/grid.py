@@ -153,7 +153,7 @@ def spread(table: pd.DataFrame, varied: Sequence[str], over: str) -> pd.DataFram
     """
     other_options = [name for name in varied if name != over]
     done = table[table["status"] == DONE]
-    quantities = _numeric(done, varied)
+    quantities = numeric(done, varied)
     rows = []
     groups = done.groupby(other_options, sort=False, dropna=False) if other_options else [((), done)]
     for values, group in groups:
@@ -165,7 +165,7 @@ def spread(table: pd.DataFrame, varied: Sequence[str], over: str) -> pd.DataFram
     return pd.DataFrame(rows, columns=[*other_options, "quantity", "mean", "sd", "n"])
 
 
-def _numeric(table: pd.DataFrame, varied: Sequence[str]) -> list[str]:
+def numeric(table: pd.DataFrame, varied: Sequence[str]) -> list[str]:
     """Return the columns of a table that are numbers of runs."""
     return [str(name) for name in table.select_dtypes("number") if name not in varied]
 
@@ -176,7 +176,7 @@ def shown_grid(table: pd.DataFrame, varied: Sequence[str], over: pd.DataFrame | 
     They have the first numbers of each cell; the CSV files have all of them. ``table`` is that of `run_grid`, ``over``
     that of `spread`, and ``name`` the option that `spread` is over.
     """
-    all_numbers = _numeric(table, varied)
+    all_numbers = numeric(table, varied)
     numbers = all_numbers[:_SHOWN]
     cells = _shown_table("grid", "Cells of the grid", table, varied, numbers, number)
     tables = [replace(cells, notes=_notes(len(all_numbers)) if (table["status"] == DONE).any() else ())]

@@ -21,7 +21,7 @@ class GridCommand:
     continues a grid that was interrupted; a cell that fails is named, and the others are run. grid.csv has a row for
     each cell with its most important numbers: for explain the accuracy, the means of all measures and the verdicts, for
     align the lowest error rates, for probe the attachment scores, and for analyze the held-out accuracies of the best
-    heads.
+    heads. index.html has the tables, and leads to the pages of the cells.
     """
 
     command: Annotated[Positional[str], arg(metavar="COMMAND")]
@@ -50,6 +50,7 @@ class GridCommand:
     def run(self, command: str = "") -> int:
         """Run the cells, print the table, and return the exit status."""
         from ..engine.grid import DONE, Grid, run_grid, shown_grid, spread, write_tables
+        from ..engine.grid_page import write_page
         from ..reports.streams import say, say_json
         from ..reports.table import Terminal
         from ..reports.tables import records, to_json
@@ -79,12 +80,14 @@ class GridCommand:
         means = None if self.over is None else spread(table, list(grid.varied), self.over)
         tables = shown_grid(table, list(grid.varied), means, self.over or "")
         write_tables(self.out, tables, means, self.over or "")
+        page = write_page(grid, table, tables, command)
         if self.json:
             say_json(to_json({"cells": records(table), "over": [] if means is None else records(means)}))
         else:
             console = Terminal(None)
             for shown in tables:
                 console.print(shown.terminal(console.width))
+            say(f"Page: {page}")
             say(f"Tables: {self.out}")
         return 0 if (table["status"] == DONE).all() else 3
 

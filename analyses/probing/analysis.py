@@ -25,6 +25,7 @@ from .layers import Layers, states_table
 from .lengths import Lengths
 from .mixes import Mixes
 from .outcomes import AttachmentOutcomes
+from .predicted_trees import PredictedTrees
 from .published import Published
 from .relations import Relations
 from .rows import NAME, ProbeFacts, ProbeResults, Tested
@@ -41,8 +42,8 @@ class Probing(AnalysisOfAnswers[ProbeFacts, ProbeResults, Tested]):
     facts_type = ProbeFacts
     summary = "probe: probes that predict syntactic heads from the maps of all heads (Clark et al. 2019, section 5)."
     questions = (
-        Scores(), Published(), Controls(), Contrasts(), Layers(), Mixes(), Edges(), TreeExamples(), Codelengths(),
-        Lengths(), Relations(), UsedHeads(), Runs(),
+        Scores(), Published(), Controls(), Contrasts(), Layers(), Mixes(), Edges(), TreeExamples(), PredictedTrees(),
+        Codelengths(), Lengths(), Relations(), UsedHeads(), Runs(),
     )  # fmt: skip
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[ProbeFacts]:

@@ -49,7 +49,9 @@ _LEGENDS: dict[Layout, tuple[str, str]] = {  # of all heads, and of those whose 
 
 
 @styled
-def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines", title: str = "") -> Figure:
+def draw(
+    views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines", title: str = "", legend: str | None = None
+) -> Figure:
     """Draw heads on sentences.
 
     Args:
@@ -59,6 +61,7 @@ def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines", title
             them, and the tree below them. As in Universal Dependencies, arrows lead from head to dependent and have the
             name of the relation. Both are mirrored for words that are read from right to left.
         title: what is above all heads.
+        legend: what is below them; by default, what lines or arrows mean.
 
     Returns:
         the figure. The opacity of lines and of the arrows above the words shows the value. If there is a tree, green
@@ -69,13 +72,13 @@ def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines", title
     """
     if not views or not views[0] or len({len(row) for row in views}) > 1:
         raise ValueError("each sentence needs the same number of heads, at least one")
-    size_of = _line_size if layout == "lines" else _arc_size
+    size_of = _line_size if layout == "lines" else size_of_arcs
     widths = [max(size_of(view).width for view in column) for column in zip(*views, strict=True)]
     heights = [max(size_of(view).height for view in row) for row in views]
     total_width = sum(widths)
-    legend = _lines(legend_of(views, layout), total_width)
+    below_heads = _lines(legend_of(views, layout) if legend is None else legend, total_width)
     titles = _lines(title, total_width)
-    above, below = (_LINE * (len(lines) + 0.5) if lines else 0.0 for lines in (titles, legend))
+    above, below = (_LINE * (len(lines) + 0.5) if lines else 0.0 for lines in (titles, below_heads))
     total_height = sum(heights) + above + below
     figure = Figure(figsize=(total_width, total_height))
     top = total_height - above
@@ -86,7 +89,10 @@ def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines", title
             draw_into(figure.add_axes(position), view, layout, _Size(width, height))
             left += width
         top -= height
-    for text, y, side in (("\n".join(titles), 1.0, "top"), ("\n".join(legend), 0.3 * _LINE / total_height, "bottom")):
+    for text, y, side in (
+        ("\n".join(titles), 1.0, "top"),
+        ("\n".join(below_heads), 0.3 * _LINE / total_height, "bottom"),
+    ):
         if text:
             figure.text(0.01, y, text, color=BLACK, ha="left", va=side, fontsize=7.5 if side == "top" else 7)
     return figure
@@ -110,7 +116,7 @@ def _lines(text: str, inches: float) -> list[str]:
 
 def draw_into(axes: Axes, view: HeadView, layout: Layout = "lines", size: _Size | None = None) -> None:
     """Draw one head into axes, which should be as large as the head needs in inches if no size is given."""
-    size_of, draw_view = (_line_size, _draw_lines) if layout == "lines" else (_arc_size, _draw_arcs)
+    size_of, draw_view = (_line_size, _draw_lines) if layout == "lines" else (size_of_arcs, _draw_arcs)
     size = size or size_of(view)
     axes.set_axis_off()
     axes.set_xlim(0, size.width)  # the unit of both axes is an inch
@@ -192,7 +198,7 @@ def _depth(view: HeadView, centers: Sequence[float]) -> float:
     return max([_apex(centers, arc) for arc in _tree_arcs(view)], default=0.0) + _ROOT
 
 
-def _arc_size(view: HeadView) -> _Size:
+def size_of_arcs(view: HeadView) -> _Size:
     """Return the size of a head that is drawn as arcs."""
     centers = _centers(view)
     above = max([_apex(centers, arc) for arc in _guess_arcs(view)], default=0.0)
@@ -205,7 +211,7 @@ def _arc_size(view: HeadView) -> _Size:
 
 def _draw_arcs(axes: Axes, view: HeadView) -> None:
     """Draw the words in one line, the guesses of the head above them and the tree below."""
-    centers, baseline = _centers(view), _arc_size(view).baseline
+    centers, baseline = _centers(view), size_of_arcs(view).baseline
     axes.text(_MARGIN / 2, 0.8 * _LINE, view.heading, ha="left", va="center")
     for word, special, center in zip(view.words, view.special, centers, strict=True):
         axes.text(center, baseline, word, ha="center", va="center", color=_SPECIAL if special else BLACK)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.grid import numbers_of, shown_grid, spread
+from attentionology.engine.grid_page import compared_number, matrix
 from attentionology.scripts.cli import main
 from tests.shown_tables import on_page
 
@@ -83,6 +85,39 @@ def test_means_over_the_seeds(done, files):
     tex = (out / "grid_over_seed.tex").read_text()
     first = over[over["quantity"] == "accuracy"].iloc[0]
     assert f"{first['mean']:.3f} $\\pm$ {first['sd']:.3f}" in tex
+
+
+def test_the_page_leads_from_numbers_to_the_pages_of_cells(done):
+    _, _, out = done
+    table = pd.read_csv(out / "grid.csv")
+    page = (out / "index.html").read_text(encoding="utf-8")
+    finished = table[table["status"] == "done"]
+    for row in finished.to_dict("records"):
+        address = f"{row['folder']}/report.html"
+        assert (out / address).is_file()
+        assert f'<a href="{address}">{row["accuracy"]:.3f}</a>' in page
+        assert f'<a href="{address}">report</a>' in page
+    assert page.count("report.html") == 2 * len(finished)
+    assert re.search(r"4 cells failed: cells/005-one_class.txt-average-0 \(", page)
+    assert page.count(">failed</td>") == 4
+    assert '<h2 id="grid-accuracy-by-data-encoder-seed">' in page
+
+
+def test_the_first_number_that_differs_is_compared():
+    cells = pd.DataFrame(
+        {"lr": ["1", "2", "1", "2"], "seed": ["0", "0", "1", "1"], "status": "done", "folder": list("abcd"),
+         "same": 0.5, "uas": [0.25, np.nan, 0.5, 0.75], "las": [0.1, 0.2, 0.3, 0.4]}
+    )  # fmt: skip
+    assert compared_number(cells, ["lr", "seed"]) == "uas"
+    assert compared_number(cells.assign(uas=1.0, las=1.0), ["lr", "seed"]) == "same"
+    shown = matrix(cells, ["lr", "seed"])
+    assert shown is not None
+    assert on_page(shown) == [
+        {"lr": "1", "seed 0": "0.250", "seed 1": "0.500"}, {"lr": "2", "seed 0": "–", "seed 1": "0.750"},
+    ]  # fmt: skip
+    shades = [column.shade(row) for row in shown.rows for column in shown.columns if column.shade]
+    assert shades == pytest.approx([0, 0.175, 0, 0.35], abs=0.01)  # from the least to the largest
+    assert matrix(cells.drop(columns=["same", "uas", "las"]), ["lr", "seed"]) is None
 
 
 def test_people_read_the_first_numbers_of_cells_and_of_how_many_their_means_are():

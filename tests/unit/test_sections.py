@@ -228,6 +228,8 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("probing", {"uncoded": []}, ("and have no code", "predict no"), ("natural logarithms to them.",)),
     ("probing", {"uncoded": ["depth"]}, ("distance and",), ("depth predicts no probabilities and has no code.",)),
     ("probing", {"edge_scores": ["uas"]}, ("[probe_edges]", "13 edges"), ("[probe_directions]",)),
+    ("probing", {"tree_decoding": "argmax"}, ("the best tree)",), ("the best candidate of each word)",)),
+    ("probing", {"has_folds": False}, ("the other folds",), ("The probes were trained on other sentences.",)),
     ("probing", {"contrasts": []}, ("What each adds", "[probe_contrasts]"), ("How to read it",)),
     (
         "probing",

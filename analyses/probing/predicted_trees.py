@@ -1,0 +1,155 @@
+"""Which heads does a probe predict in a sentence? Predicted trees of a few tested sentences, beside the gold trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ...corpora_loaders import is_punct
+from ...corpora_loaders.tree import counted_relations
+from ...reports.heads.figure import draw
+from ...reports.heads.view import HeadView
+from .rows import ProbeQuestion, ProbeResults, Tested
+from .trainings.training import Kept
+
+MOST_PROBES = 2
+"""The number of probes whose trees are drawn, the first ones of the tables."""
+
+LEGEND = (
+    "Arrows lead from a head to its dependent. Above the words: predicted, green if right, orange and dashed if wrong. "
+    "A word whose predicted head is the root or the word itself has no arrow. Below the words: the annotation. Counts "
+    "leave out punctuation."
+)
+
+
+@dataclass(frozen=True)
+class PredictedTree:
+    """The tree that one probe predicts for a tested sentence.
+
+    Attributes:
+        probe: the probe, by its name in tables.
+        sentence: the id of the sentence.
+        source: where the sentence is from, and what the probe was trained on instead.
+        decoding: how heads are chosen, ``"argmax"`` or ``"tree"``.
+        words, heads, relations: the sentence, with 1-based heads, 0 for roots and None for words without one.
+        predicted: the predicted heads, 1-based, 0 for the root.
+    """
+
+    probe: str
+    sentence: str
+    source: str
+    decoding: str
+    words: tuple[str, ...]
+    heads: tuple[int | None, ...]
+    relations: tuple[str, ...]
+    predicted: tuple[int, ...]
+
+    @property
+    def right(self) -> tuple[int, int]:
+        """How many words have the right head, and of how many: those that have a head and are not punctuation."""
+        scored = [
+            head == predicted
+            for head, predicted, relation in zip(self.heads, self.predicted, self.relations, strict=True)
+            if head is not None and not is_punct(relation)
+        ]
+        return sum(scored), len(scored)
+
+    def view(self) -> HeadView:
+        """Return the tree as a head whose guesses are the predicted heads."""
+        right, total = self.right
+        return ParsedView(
+            sentence=self.sentence,
+            words=self.words,
+            special=(False,) * len(self.words),
+            values=np.ones((len(self.words), len(self.words))),  # no arrow is fainter than another one
+            layer=1,
+            head=None,
+            kind="weight",
+            scale=None,
+            guesses=tuple(None if head in (0, word) else head - 1 for word, head in enumerate(self.predicted, start=1)),
+            gold=tuple(None if head is None else head - 1 for head in self.heads),
+            relations=self.relations,
+            caption=f"{self.probe}: {right} of {total} heads are right · {self.sentence}, {self.source}",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ParsedView(HeadView):
+    """A sentence with predicted heads, which are those of no attention head."""
+
+    caption: str = ""
+
+    @property
+    def heading(self) -> str:
+        """What the drawing is of."""
+        return self.caption
+
+    def is_right(self, row: int) -> bool | None:
+        """Whether the guess for a word is its syntactic head, which no word is for the root."""
+        return self.gold[row] == self.guesses[row] if self.gold[row] is not None else None
+
+
+class PredictedTrees(ProbeQuestion):
+    """Which heads does a probe predict in a sentence?"""
+
+    name = "predicted_trees"
+    template = Path(__file__).with_name("predicted_trees.html.j2")
+
+    def look(self, looking: Kept) -> list[dict[str, Any]] | None:
+        """Keep the sentences that are shown, and the heads that the first run of each probe predicts in them."""
+        inputs, kept = looking.inputs, list[dict[str, Any]]()
+        for outcome in looking.trained.outcomes:
+            for number, (decoding, predicted) in outcome.shown.items():
+                sentence = inputs.sentences[number]
+                fold = next(index for index, split in enumerate(inputs.splits, start=1) if number in split.tested)
+                n_folds = len(inputs.splits)
+                trained = f"fold {fold} of {n_folds}" if n_folds > 1 else "the test sentences"
+                kept.append(
+                    {
+                        "probe": outcome.training.method,
+                        "sentence": sentence.id,
+                        "source": f"{trained} of {Path(sentence.file).name}" if sentence.file else trained,
+                        "decoding": decoding,
+                        "words": list(sentence.words),
+                        "heads": list(sentence.heads),
+                        "relations": list(counted_relations(sentence)),
+                        "predicted": predicted,
+                    }
+                )
+        return kept or None
+
+    def join(self, looked: Sequence[Any]) -> Any:
+        """Return the sentences of the first of merged runs."""
+        return next(iter(looked), None)
+
+    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> tuple[PredictedTree, ...] | None:
+        """Return the trees; None without any."""
+        if not looked:
+            return None
+        lists = ("words", "heads", "relations", "predicted")
+        return tuple(
+            PredictedTree(**{name: tuple(value) if name in lists else value for name, value in row.items()})
+            for row in looked
+        )
+
+    def draw(self, answer: tuple[PredictedTree, ...], results: ProbeResults, title: str) -> Mapping[str, Figure]:
+        """Draw the trees of a sentence below each other."""
+        probes = list(dict.fromkeys(tree.probe for tree in answer))[:MOST_PROBES]
+        of_sentences = {tree.sentence: [each for each in answer if each.sentence == tree.sentence] for tree in answer}
+        views = [[tree.view()] for trees in of_sentences.values() for tree in trees if tree.probe in probes]
+        return {"probe_sentences": draw(views, layout="arcs", title=title, legend=LEGEND)}
+
+    def values(self, answer: tuple[PredictedTree, ...], results: ProbeResults) -> Mapping[str, Any]:
+        """Return how many sentences there are, how their heads are chosen, and whose trees are drawn."""
+        probes = list(dict.fromkeys(tree.probe for tree in answer))
+        return {
+            "shown_trees": len({tree.sentence for tree in answer}),
+            "tree_decoding": answer[0].decoding,
+            "tree_probes": probes[:MOST_PROBES],
+            "has_folds": answer[0].source.startswith("fold"),
+        }

@@ -1,0 +1,82 @@
+"""Predicted trees beside gold trees: which sentences are shown, where they are from, and what is right in them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from attentionology.analyses.probing.predicted_trees import PredictedTree, PredictedTrees
+from attentionology.analyses.probing.trainings.shown import shown_sentences
+from attentionology.corpora_loaders import Sentence
+from attentionology.engine.stored_run import load_run
+from attentionology.reports.drawing import TEXT
+from tests.approved_runs import RUNS
+
+WORDS = ("Old", "dogs", "bark", "!", "Hm")
+HEADS = (2, 3, 0, 3, None)
+RELATIONS = ("amod", "nsubj", "root", "punct", "dep")
+TREE = PredictedTree("attention", "s1", "fold 1 of 2 of a.conllu", "tree", WORDS, HEADS, RELATIONS, (2, 2, 0, 3, 1))
+NONE: Any = None
+
+
+def test_a_root_and_a_word_itself_have_no_arrow_and_can_be_right_or_wrong():
+    assert TREE.right == (2, 3)  # neither punctuation nor a word without a head
+    view = TREE.view()
+    assert view.guesses == (1, None, None, 2, 0)  # the second word is predicted to be its own head
+    assert view.gold == (1, 2, -1, 2, None)
+    assert [view.is_right(row) for row in range(5)] == [True, False, False, True, None]
+    assert view.heading == "attention: 2 of 3 heads are right · s1, fold 1 of 2 of a.conllu"
+
+
+@pytest.mark.parametrize(
+    ("tested", "source", "has_folds"),
+    [([{0, 2}, {1}], "fold 2 of 2 of a.conllu", True), ([{0, 1, 2}], "the test sentences of a.conllu", False)],
+)
+def test_a_sentence_says_which_fold_it_is_from(tested, source, has_folds):
+    sentence = Sentence("s1", WORDS, HEADS, RELATIONS, file="/data/a.conllu", line=3)
+    outcome = SimpleNamespace(training=SimpleNamespace(method="attention"), shown={1: ("tree", [2, 2, 0, 3, 1])})
+    untrained = SimpleNamespace(training=SimpleNamespace(method="attention, random weights"), shown={})
+    looking: Any = SimpleNamespace(
+        inputs=SimpleNamespace(sentences=[NONE, sentence, NONE], splits=[SimpleNamespace(tested=s) for s in tested]),
+        trained=SimpleNamespace(outcomes=[outcome, untrained]),
+    )
+    looked = PredictedTrees().look(looking)
+    (tree,) = PredictedTrees().find(NONE, looked, {}) or ()
+    assert (tree.source, tree.words, tree.predicted) == (source, WORDS, (2, 2, 0, 3, 1))
+    assert PredictedTrees().values((tree,), NONE)["has_folds"] == has_folds
+    looking.trained.outcomes = [untrained]
+    assert PredictedTrees().look(looking) is None
+    assert PredictedTrees().find(NONE, None, {}) is None
+
+
+def test_sentences_are_chosen_by_their_ids_among_those_that_fit():
+    sentences = [Sentence(f"s{n}", ("word",) * (3 + n), (0,) * (3 + n), ("root",) * (3 + n)) for n in range(30)]
+    shown = shown_sentences(sentences)
+    assert len(shown) == 3
+    assert min(shown) >= 2  # words are at least five
+    again = shown_sentences(sentences[::-1])
+    assert {sentences[number].id for number in shown} == {sentences[::-1][number].id for number in again}
+    assert shown_sentences(sentences[29:]) == ()
+
+
+def test_the_heads_of_a_stored_run_are_those_that_its_table_counts():
+    """The drawing fits into a page, and has as many right heads as the first run of its way of decoding."""
+    run = load_run(RUNS / "probe")
+    (part,) = run.parts
+    counts = part.analysis.counts(run.options, part.counted)
+    trees = part.results.answers["predicted_trees"]
+    assert len(trees) == 3
+    of_sentence = {sentence.id: number for number, sentence in enumerate(counts.sentences)}
+    first = next(
+        each
+        for each in counts.attempts
+        if (each.method, each.decoding, each.run) == ("attention", trees[0].decoding, 1)
+    )
+    for tree in trees:
+        own = counts.words.scored & (counts.words.sentence == of_sentence[tree.sentence])
+        assert tree.right == (int(first.right[own].sum()), int(own.sum()))
+    figure = PredictedTrees().draw(trees, part.results, "t")["probe_sentences"]
+    assert figure.get_figwidth() <= TEXT
+    assert len(figure.axes) == 3
