@@ -26,6 +26,7 @@ from ..reports.heads.view import HeadView, on_one_scale
 from ..storage.nearest import did_you_mean
 from ..storage.writing import amount
 from .analyze import analyze
+from .results.live import live_cells
 from .shown_heads import Shown
 
 Head = str | tuple[int, int]
@@ -96,6 +97,7 @@ def explore(
     *,
     model: str | Path | Encoder = "demo",
     maps: str | Sequence[str] | MapOptions = "weight",
+    live: bool | None = None,
 ) -> ExplorerView:
     """Show what all heads of a model do on sentences, without a treebank.
 
@@ -103,6 +105,11 @@ def explore(
         text: a sentence, or several of them, as text or with their words.
         model: a folder, a name on the Hugging Face Hub, ``"demo"``, or an encoder.
         maps: the kinds of maps, see `attentionology.list_kinds`.
+        live: whether a cell of a notebook is a live page, on which you type further sentences. The kernel serves it on
+            a free port of this machine, to pages of this machine alone, and the cell is a frame of it, which ends with
+            the kernel. With False, the cell has what is stored, so that it is there when the notebook is opened again
+            or converted, and takes megabytes. By default, it is live where the browser seems to be on the machine of
+            the kernel.
 
     Returns:
         the explorer, which a notebook shows and `ExplorerView.save` writes to a page. Its sentences have the maps of
@@ -126,8 +133,9 @@ def explore(
     sentences = with_unique_ids(_sentences(text))
     if not sentences:
         raise OptionError("there is no sentence to explore")
+    encoder = load_encoder(str(model)) if isinstance(model, str | Path) else model
     run = analyze(
-        model,
+        encoder,
         sentences,
         analyses="surface",
         options=[options, LimitOptions(too_long="error"), ExampleOptions(len(sentences))],
@@ -139,7 +147,9 @@ def explore(
     order = {sentence.id: position for position, sentence in enumerate(sentences)}
     in_order = sorted(explorer.sample.sentences, key=lambda sentence: order[sentence.id])
     sample = replace(explorer.sample, sentences=tuple(in_order))
-    return ExplorerView(replace(explorer, findings=(), sample=sample), "#special=on")
+    explorer = replace(explorer, findings=(), sample=sample)
+    cells = live_cells(live, run, encoder=encoder, explorer=explorer, corpus=Corpus(tuple(sentences)))
+    return ExplorerView(explorer, "#special=on", cells)
 
 
 def _sentences(text: str | Sentence | Sequence[str | Sentence]) -> list[Sentence]:

@@ -117,8 +117,10 @@ class Service:
         run = None if name is None else self.runs[self._number(body, "run", len(self.runs))]
 
         def drawn() -> str:
-            of_run = run is not None and name is not None
-            typed = [Typed(run.sentence(name, model.encoder))] if of_run else typed_texts(text or "")
+            if run is None or name is None:
+                typed = typed_texts(text or "")
+            else:
+                typed = [Typed(run.sentence(name, model.encoder))]
             answers: list[DrawnSentence] = [model.draw(each, kinds, off) for each in typed]
             return plain_json({"sentences": answers})
 

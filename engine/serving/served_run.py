@@ -31,21 +31,25 @@ class ServedRun:
 
     Args:
         run: the run, or its folder.
+        explorer: what the page shows, in place of the explorer of the run.
+        corpus: what the run has read, if it was no file.
 
     Raises:
         OptionError: the run is not one of heads, such as a comparison.
         StateError: the folder has no states, or damaged ones.
     """
 
-    def __init__(self, run: Run | str | Path) -> None:
+    def __init__(
+        self, run: Run | str | Path, *, explorer: Explorer | None = None, corpus: Corpus | None = None
+    ) -> None:
         self.run = run if isinstance(run, Run) else load_run(run)
         model = self.run.record.get("model", {})
         if "layers" not in model:
             raise OptionError(f"{self.run.folder or self.run} has no heads that could be served")
-        self._explorer = self.run.explorer()
+        self._explorer = self.run.explorer() if explorer is None else explorer
         self._names = self._explorer.names
         self._reading = threading.Lock()
-        self._corpus: Corpus | None = None
+        self._corpus = corpus
         self._windows: dict[int, Windows] = {}  # of each encoder that has cut them, by its id
 
     @property
