@@ -24,6 +24,7 @@ from ..reports.heads.view import HeadView, on_one_scale
 from ..storage.nearest import did_you_mean
 from ..storage.writing import amount
 from .analyze import analyze
+from .results.live import live_cells
 from .shown_heads import Shown
 
 Head = str | tuple[int, int]
@@ -95,6 +96,7 @@ def explore(
     *,
     model: AnyModel = "demo",
     maps: str | Sequence[str] | MapOptions = "weight",
+    live: bool | None = None,
 ) -> ExplorerView:
     """Show what all heads of a model do on sentences, without a treebank.
 
@@ -102,6 +104,11 @@ def explore(
         text: one input or several, as in `show`.
         model: the model, as in `show`.
         maps: the kinds of maps, see `attentionology.list_kinds`.
+        live: whether a cell of a notebook is a live page, on which you type further sentences. The kernel serves it on
+            a free port of this machine, to pages of this machine alone, and the cell is a frame of it, which ends with
+            the kernel. With False, the cell has what is stored, so that it is there when the notebook is opened again
+            or converted, and takes megabytes. By default, it is live where the browser seems to be on the machine of
+            the kernel.
 
     Returns:
         the explorer, which a notebook shows and `ExplorerView.save` writes to a page. Its sentences have the maps of
@@ -125,8 +132,9 @@ def explore(
     sentences = with_unique_ids(as_sentences(text))
     if not sentences:
         raise OptionError("there is no sentence to explore")
+    encoder = as_encoder(model)
     run = analyze(
-        model,
+        encoder,
         sentences,
         analyses="surface",
         options=[options, LimitOptions(too_long="error"), ExampleOptions(len(sentences))],
@@ -138,7 +146,9 @@ def explore(
     order = {sentence.id: position for position, sentence in enumerate(sentences)}
     in_order = sorted(explorer.sample.sentences, key=lambda sentence: order[sentence.id])
     sample = replace(explorer.sample, sentences=tuple(in_order))
-    return ExplorerView(replace(explorer, findings=(), sample=sample), "#special=on")
+    explorer = replace(explorer, findings=(), sample=sample)
+    cells = live_cells(live, run, encoder=encoder, explorer=explorer, corpus=Corpus(tuple(sentences)))
+    return ExplorerView(explorer, "#special=on", cells)
 
 
 def _pairs_of(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[int, int]]:

@@ -49,8 +49,8 @@ class Show:
     maps: MapOptions = field(default_factory=MapOptions)
 
     layout: Literal["lines", "arcs"] = "lines"
-    """Draw the words as two columns with lines between them, or once, under an arrow to each word from its guess, the
-    other word that it attends to most. With a treebank, the tree is drawn below."""
+    """Draw the words as two columns with lines between them, or once, above an arrow to each word from its guess, the
+    other word that it attends to most. With a treebank, the tree is drawn above the words."""
 
     direction: Literal["auto", "dep->head", "head->dep", "both"] = "auto"
     """How the guess for a word is read: the other word that it attends to most (dep->head), the one that attends most

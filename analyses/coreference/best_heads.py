@@ -469,6 +469,7 @@ def _measures(
             relation="coreference",
             direction=direction,
             reference=reference_id(row, kind),
+            tag=None if row["type"] == ALL else row["type"],
         )
         yield from measures_of(CELLS, table, low=low, high=high, baseline=float(row["rule_based_accuracy"]))
         if rule is not None and rule.rate is not None:

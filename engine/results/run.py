@@ -27,6 +27,7 @@ from ...storage.characters import in_html
 from ...storage.nearest import did_you_mean
 from ...storage.paths import path_identity, read_record
 from .explorer import Contributions, contributions_of, explorer_of, findings_of
+from .live import live_cells
 from .part import Part, sections_of
 from .states import FOLDER, RunStates, write_states
 
@@ -210,9 +211,9 @@ class Run:
         of_parts = (part.analysis.findings(part.results) for part in self.parts)
         return tuple(finding for findings in of_parts for finding in findings)[:MOST_SHOWN]
 
-    def explore(self) -> ExplorerView:
-        """The explorer of the report, to be shown by a notebook: measures of all heads, their cards, and sentences."""
-        return ExplorerView(self.explorer())
+    def explore(self, *, live: bool | None = None) -> ExplorerView:
+        """The explorer of the report, to be shown by a notebook; ``live`` is that of `attentionology.explore`."""
+        return ExplorerView(self.explorer(), live=live_cells(live, self))
 
     @property
     def explorer_if_any(self) -> Callable[[], Explorer] | None:

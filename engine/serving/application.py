@@ -22,7 +22,7 @@ from ...reports.page import bundled, served_page
 from ...storage.characters import visible
 from .bodies import choice, field, optional, place, read_body, texts
 from .concordance import Question, uses
-from .errors import RequestError, StaleError
+from .errors import ChangedError, RequestError, StaleError
 from .guards import tell
 from .live_model import MOST_PIECES, Loaded
 from .mention_uses import COREFERENCE, uses_of_mentions
@@ -71,7 +71,8 @@ class Service:
 
         async def refused(_request: Request, error: Exception) -> Response:
             status = error.status if isinstance(error, RequestError) else 400
-            return JSONResponse({"error": visible(str(error))}, status)
+            now = error.now if isinstance(error, ChangedError) else {}
+            return JSONResponse({"error": visible(str(error)), **now}, status)
 
         routes = [
             Route("/", file(page, "text/html")),
@@ -117,8 +118,10 @@ class Service:
         run = None if name is None else self.runs[self._number(body, "run", len(self.runs))]
 
         def drawn() -> str:
-            of_run = run is not None and name is not None
-            typed = [Typed(run.sentence(name, model.encoder))] if of_run else typed_texts(text or "")
+            if run is None or name is None:
+                typed = typed_texts(text or "")
+            else:
+                typed = [Typed(run.sentence(name, model.encoder))]
             answers: list[DrawnSentence] = [model.draw(each, kinds, off) for each in typed]
             return plain_json({"sentences": answers})
 
@@ -169,11 +172,11 @@ class Service:
         return StreamingResponse(lines(), media_type="application/x-ndjson")
 
     async def name_heads(self, request: Request) -> Response:
-        """Keep the names of the heads of a run."""
+        """Keep the names of the heads of a run, if they have not changed since the page has got its own."""
         body = read_body(await request.body())
         run = self.runs[self._number(body, "run", len(self.runs))]
         async with self._writing:
-            names = await run_in_threadpool(run.name_heads, field(body, "names", list))
+            names = await run_in_threadpool(run.name_heads, field(body, "names", list), field(body, "base", list))
         return Response(plain_json({"names": names}), media_type=_JSON)
 
     def _bench_json(self, explorers: Sequence[Explorer]) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ...storage.errors import AttentionologyError
 
 
@@ -11,6 +14,14 @@ class RequestError(AttentionologyError):
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
         self.status = status
+
+
+class ChangedError(RequestError):
+    """A change of something that has changed meanwhile; the answer has what it is now."""
+
+    def __init__(self, message: str, now: Mapping[str, Any]) -> None:
+        super().__init__(message, 409)
+        self.now = dict(now)
 
 
 class StaleError(RequestError):

@@ -44,6 +44,18 @@ HEADERS = {
 }
 """What every answer says to the browser: it runs nothing that is written in the page, and tells no other site of it."""
 
+_LOCAL_PAGES = " ".join(f"{scheme}://{name}:*" for scheme in ("http", "https") for name in ("localhost", "127.0.0.1"))
+
+
+def headers_of(*, framed: bool) -> dict[str, str]:
+    """Return the headers of every answer. If the page may be ``framed``, then by pages of this machine alone."""
+    if not framed:
+        return dict(HEADERS)
+    name = "content-security-policy"
+    policy = HEADERS[name].replace("frame-ancestors 'none'", f"frame-ancestors {_LOCAL_PAGES}")
+    # The older header has no such middle way: it would forbid all frames.
+    return {key: value for key, value in HEADERS.items() if key != "x-frame-options"} | {name: policy}
+
 
 class Guard:
     """The outer part of the application, which answers what may not pass and hands on the rest.
@@ -53,13 +65,20 @@ class Guard:
         token: the first part of all paths.
         hosts: the names that a request may give this machine.
         any_address: whether it may also be called by any number, as machines of the network do.
+        framed: whether pages of this machine may show the page in a frame.
     """
 
     def __init__(
-        self, inner: ASGIApp, token: str, hosts: Collection[str] = LOOPBACK, any_address: bool = False
+        self,
+        inner: ASGIApp,
+        token: str,
+        hosts: Collection[str] = LOOPBACK,
+        any_address: bool = False,
+        framed: bool = False,
     ) -> None:
         self._inner, self._token = inner, token
         self._hosts, self._any_address = frozenset(hosts), any_address
+        self._headers = [(name.encode(), value.encode()) for name, value in headers_of(framed=framed).items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -70,8 +89,7 @@ class Guard:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 begun.set()
-                added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message = {**message, "headers": [*message.get("headers", ()), *added]}
+                message = {**message, "headers": [*message.get("headers", ()), *self._headers]}
             await send(message)
 
         try:

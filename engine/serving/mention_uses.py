@@ -17,7 +17,8 @@ from ...analyses.coreference.decisions import (
 )
 from ...analyses.coreference.picks import PICKS, picks, relationships
 from ...analyses.dependency.decisions import word_positions
-from ...extractors import MapBatch, Window, shared_batches
+from ...corpora_loaders import Sentence
+from ...extractors import MapBatch, shared_batches
 from ...storage.writing import running_text
 from .concordance import Question, Use, of_one_head
 from .live_model import LiveModel
@@ -27,7 +28,7 @@ COREFERENCE = "coreference"
 
 
 def uses_of_mentions(
-    model: LiveModel, windows: Iterable[Window], question: Question
+    model: LiveModel, windows: Iterable[Sentence], question: Question
 ) -> Iterator[tuple[int, list[Use]]]:
     """Yield the uses of a head in some windows, batch by batch, each with the number of windows read so far."""
     maker, n_read = model.maker(question.kind), 0

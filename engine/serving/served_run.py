@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,11 @@ from ...corpora_loaders.documents import Documents
 from ...corpora_loaders.lines import file_sha256
 from ...extractors import Encoder, Windows, make_windows
 from ...reports.explorer.data import Explorer, HeadName
-from ...reports.explorer.names import checked_names, write_names
+from ...reports.explorer.names import checked_names, read_names, write_names
 from ..corpus import CorpusOptions, read_corpus
 from ..results.run import Run
 from ..stored_run import load_run
-from .errors import RequestError
+from .errors import ChangedError, RequestError
 
 _PAGE_ONLY = "the page has the stored sentences alone"
 
@@ -31,21 +31,25 @@ class ServedRun:
 
     Args:
         run: the run, or its folder.
+        explorer: what the page shows, in place of the explorer of the run.
+        corpus: what the run has read, if it was no file.
 
     Raises:
         OptionError: the run is not one of heads, such as a comparison.
         StateError: the folder has no states, or damaged ones.
     """
 
-    def __init__(self, run: Run | str | Path) -> None:
+    def __init__(
+        self, run: Run | str | Path, *, explorer: Explorer | None = None, corpus: Corpus | None = None
+    ) -> None:
         self.run = run if isinstance(run, Run) else load_run(run)
         model = self.run.record.get("model", {})
         if "layers" not in model:
             raise OptionError(f"{self.run.folder or self.run} has no heads that could be served")
-        self._explorer = self.run.explorer()
+        self._explorer = self.run.explorer() if explorer is None else explorer
         self._names = self._explorer.names
         self._reading = threading.Lock()
-        self._corpus: Corpus | None = None
+        self._corpus = corpus
         self._windows: dict[int, Windows] = {}  # of each encoder that has cut them, by its id
 
     @property
@@ -58,17 +62,26 @@ class ServedRun:
         """What the page shows, with the names that heads have now."""
         return replace(self._explorer, names=self._names)
 
-    def name_heads(self, plain: Any) -> tuple[HeadName, ...]:
+    def name_heads(self, plain: Any, base: Any) -> tuple[HeadName, ...]:
         """Give heads names, which replace all earlier ones, and keep them in the folder of the run.
+
+        Args:
+            plain: the names, as plain data.
+            base: the names before, which somebody has changed. Another page may have kept others meanwhile.
 
         Raises:
             HeadNameError: they are not names of heads of this model.
             StorageError: the file cannot be written; the earlier names are kept.
+            ChangedError: the names before are not those that are kept; nothing is written.
             RequestError: the run has no folder.
         """
-        names = checked_names(plain, self.shape)
+        names, before = checked_names(plain, self.shape), checked_names(base, self.shape)
         if self.run.folder is None:
             raise RequestError("This run is not saved, so names of heads cannot be kept: run.save(folder)", 409)
+        self._names = read_names(self.run.folder, self.shape)
+        if before != self._names:
+            now = {"names": [asdict(name) for name in self._names]}
+            raise ChangedError("Names of heads have been changed on another page; load this one again.", now)
         write_names(self.run.folder, names)
         self._names = names
         return names

@@ -34,12 +34,19 @@ class ServerError(AttentionologyError):
 class Serving:
     """A server that is running. It ends with `stop`, or at the end of a ``with`` block.
 
+    Args:
+        service: what it serves.
+        host, port, notes: as those of `start`.
+        framed: whether pages of this machine may show its page in a frame, as a notebook does.
+
     Attributes:
         address: the address of the page, with the token that every request needs.
         notes: what a person should know: models of runs that could not be loaded.
     """
 
-    def __init__(self, service: Service, host: str, port: int, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, service: Service, host: str, port: int, notes: Sequence[str] = (), *, framed: bool = False
+    ) -> None:
         self.notes = tuple(notes)
         self._service = service
         token = secrets.token_urlsafe(24)
@@ -49,7 +56,7 @@ class Serving:
         shown = host if is_local or host not in ("0.0.0.0", "::") else socket.gethostname()  # noqa: S104  # compared
         name = f"[{shown}]" if ":" in shown else shown
         self.address = f"http://{name}:{bound.getsockname()[1]}/{token}/"
-        guard = Guard(service.application(), token, hosts, any_address=not is_local)
+        guard = Guard(service.application(), token, hosts, any_address=not is_local, framed=framed)
         # No log: it would have addresses with the token, and messages with words.
         config = uvicorn.Config(
             guard,
@@ -128,12 +135,16 @@ def start(
 
 
 def service_of(
-    runs: Sequence[Run | str | Path] = (), models: Sequence[AnyModel] = (), *, device: str = "cpu"
+    runs: Sequence[ServedRun | Run | str | Path] = (),
+    models: Sequence[AnyModel] = (),
+    *,
+    device: str = "cpu",
 ) -> tuple[Service, list[str]]:
     """Load runs and models, and return what serves them, and notes on models of runs that could not be loaded."""
     if not runs and not models:
         raise OptionError("give a run or a model to serve")
-    served, notes = [ServedRun(run) for run in runs], list[str]()
+    served = [run if isinstance(run, ServedRun) else ServedRun(run) for run in runs]
+    notes: list[str] = []
     given = [
         load_encoder(str(model), device=device) if isinstance(model, str | Path) else as_encoder(model)
         for model in models

@@ -41,6 +41,7 @@ class Measure:
         note: the definition in one sentence.
         low_is_best: whether the head with the smallest value is the best one, as with error rates.
         reference: the id of what the values are read beside; empty for nothing.
+        tag: the type of mention that the measure is about; None for all of them, and for everything else.
 
     Example:
         >>> from attentionology.reports import Measure
@@ -65,6 +66,7 @@ class Measure:
     note: str = ""
     low_is_best: bool = False
     reference: str = ""
+    tag: str | None = None
 
 
 @dataclass(frozen=True)

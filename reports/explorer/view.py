@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...storage.characters import in_html
@@ -28,11 +29,13 @@ _PAGE_STYLE = (
 class ExplorerView:
     """The explorer of a run, or of sentences of one's own, which a notebook shows."""
 
-    # A notebook may show several. Each brings its data, the script and the styles along, so that a saved notebook
-    # shows it again without a network.
+    # A notebook may show several. Each that is not live brings its data, the script and the styles along, so that a
+    # saved notebook shows it again without a network.
 
     explorer: Explorer
     address: str = ""  # the address of the view with which it opens
+    # returns the HTML of a cell that shows a live page at this address, or None where there is none
+    live: Callable[[str], str | None] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return f"ExplorerView({self.description})"
@@ -53,7 +56,8 @@ class ExplorerView:
         return f"{self.explorer.model} on {sentences}{of_corpus}"
 
     def _repr_html_(self) -> str:
-        return mounted(self.explorer, address=self.address)
+        frame = None if self.live is None else self.live(self.address)
+        return mounted(self.explorer, address=self.address) if frame is None else frame
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the explorer as one page that needs no network.
@@ -89,8 +93,8 @@ def mounted(explorer: Explorer, *, name: str = "", address: str = "", follow: bo
     Until the script has run, the page shows the HTML ``instead``.
 
     In a cell, it stands in a shadow root, where the styles of the notebook do not reach it, nor its own the notebook.
-    A cell shows what is stored, without a server: a notebook that is saved or opened elsewhere shows it again, and
-    draws no new sentences. ``attentionology serve`` does that, on a page of its own.
+    Such a cell shows what is stored, without a server: a notebook that is saved or opened elsewhere shows it again, and
+    draws no new sentences.
     """
     data = script_json(Bench((explorer,)))
     options: dict[str, bool | str] = {"hash": follow, "address": address}

@@ -35,7 +35,7 @@ _GAP = 1.0  # the width between the two columns of words, in inches
 _MARGIN = 0.3
 _MAX_APEX = 1.2  # no arc is higher, in inches
 _ARC_SHIFT = 0.05  # how far beside the center of a word the arcs to its dependents start, in inches
-_ROOT = 0.2  # how far the arrow to the root reaches below the arcs, in inches
+_ROOT = 0.2  # how far the arrow to the root reaches above the arcs, in inches
 _LETTERS = 17  # of a legend or title in an inch
 _GUESSES = "Arrows lead from a head to its dependent and show the guess for each word: the darker, the larger its value"
 _LEGENDS: dict[Layout, tuple[str, str]] = {  # of all heads, and of those whose sentences have a tree
@@ -43,7 +43,7 @@ _LEGENDS: dict[Layout, tuple[str, str]] = {  # of all heads, and of those whose 
         "Lines lead from each word to those that it attends to: the darker, the larger the value",
         "Lines to the syntactic head of a word are green.",
     ),
-    "arcs": (_GUESSES, "Guesses are green if right, orange and dashed if wrong. The annotation is below the words."),
+    "arcs": (_GUESSES, "Guesses are green if right, orange and dashed if wrong. The annotation is above the words."),
 }
 """What lines and arrows mean."""
 
@@ -57,14 +57,14 @@ def draw(
     Args:
         views: for each sentence the heads to draw, in the order of the grid. Each sentence needs equally many.
         layout: ``"lines"``: the words twice, as two columns, with a line from each word on the left to the words on
-            the right that it attends to. ``"arcs"``: the words once, with an arrow to each word from its guess above
-            them, and the tree below them. As in Universal Dependencies, arrows lead from head to dependent and have the
-            name of the relation. Both are mirrored for words that are read from right to left.
+            the right that it attends to. ``"arcs"``: the words once, with the tree above them, and below them an arrow
+            to each word from its guess, as on the page. As in Universal Dependencies, arrows lead from head to
+            dependent and have the name of the relation. Both are mirrored for words that are read from right to left.
         title: what is above all heads.
         legend: what is below them; by default, what lines or arrows mean.
 
     Returns:
-        the figure. The opacity of lines and of the arrows above the words shows the value. If there is a tree, green
+        the figure. The opacity of lines and of the arrows below the words shows the value. If there is a tree, green
         ones belong to a word and its syntactic head, and wrong guesses are orange and dashed, as in the page.
 
     Raises:
@@ -177,32 +177,32 @@ def _centers(view: HeadView) -> list[float]:
 
 
 def _guess_arcs(view: HeadView) -> list[tuple[int, int]]:
-    """Return the arcs above the words: the guess for a word, and the word, for each that has a guess."""
+    """Return the arcs below the words: the guess for a word, and the word, for each that has a guess."""
     return [(guess, row) for row, guess in enumerate(view.guesses) if guess is not None]
 
 
 def _tree_arcs(view: HeadView) -> list[tuple[int, int]]:
-    """Return the arcs below the words: the syntactic head of a word, and the word, for each whose head is a word."""
+    """Return the arcs above the words: the syntactic head of a word, and the word, for each whose head is a word."""
     heads = map(view.head_of, range(len(view.words)))
     return [(head, row) for row, head in enumerate(heads) if head is not None]
 
 
 def _apex(centers: Sequence[float], arc: tuple[int, int]) -> float:
-    """The height of an arc above the words, in inches. Longer arcs are higher, but not without limit."""
+    """The height of an arc above or below the words, in inches. Longer arcs are higher, but not without limit."""
     distance = abs(centers[arc[0]] - centers[arc[1]])
     return _MAX_APEX * distance / (distance + 3 * _MAX_APEX)
 
 
-def _depth(view: HeadView, centers: Sequence[float]) -> float:
-    """The depth of the tree below the words, in inches."""
+def _tree_height(view: HeadView, centers: Sequence[float]) -> float:
+    """The height of the tree above the words, in inches."""
     return max([_apex(centers, arc) for arc in _tree_arcs(view)], default=0.0) + _ROOT
 
 
 def size_of_arcs(view: HeadView) -> _Size:
     """Return the size of a head that is drawn as arcs."""
     centers = _centers(view)
-    above = max([_apex(centers, arc) for arc in _guess_arcs(view)], default=0.0)
-    below = _depth(view, centers) if view.gold else 0.0
+    above = _tree_height(view, centers) if view.gold else 0.0
+    below = max([_apex(centers, arc) for arc in _guess_arcs(view)], default=0.0)
     rightmost = 0 if view.is_right_to_left else -1
     width = centers[rightmost] + _widths(view)[rightmost] / 2 + _MARGIN / 2
     baseline = above + 3 * _LINE
@@ -210,7 +210,7 @@ def size_of_arcs(view: HeadView) -> _Size:
 
 
 def _draw_arcs(axes: Axes, view: HeadView) -> None:
-    """Draw the words in one line, the guesses of the head above them and the tree below."""
+    """Draw the words in one line, the tree above them and the guesses of the head below."""
     centers, baseline = _centers(view), size_of_arcs(view).baseline
     axes.text(_MARGIN / 2, 0.8 * _LINE, view.heading, ha="left", va="center")
     for word, special, center in zip(view.words, view.special, centers, strict=True):
@@ -218,16 +218,16 @@ def _draw_arcs(axes: Axes, view: HeadView) -> None:
     for guess, row in _guess_arcs(view):
         opacity = max(view.opacity_of_guess(row, guess), 0.15)
         color = {True: GREEN, False: ORANGE, None: BLUE}[view.is_right(row)]
-        _draw_arc(axes, centers, (guess, row), baseline - 0.6 * _LINE, color, opacity, above=True)
-    level = baseline + 0.6 * _LINE
+        _draw_arc(axes, centers, (guess, row), baseline + 0.6 * _LINE, color, opacity, above=False)
+    level = baseline - 0.6 * _LINE
     for head, row in _tree_arcs(view):
-        _draw_arc(axes, centers, (head, row), level, GREY, 1.0, above=False)
-        middle, apex = (centers[head] + centers[row]) / 2, level + _apex(centers, (head, row))
+        _draw_arc(axes, centers, (head, row), level, GREY, 1.0, above=True)
+        middle, apex = (centers[head] + centers[row]) / 2, level - _apex(centers, (head, row))
         _write_relation(axes, middle, apex, view.relations[row])
     for root in [row for row, head in enumerate(view.gold) if head == -1]:
-        bottom = level + _depth(view, centers)
-        _draw_arrow(axes, (centers[root], bottom), (centers[root], level), GREY, 1.0)
-        _write_relation(axes, centers[root], bottom, view.relations[root])
+        top = level - _tree_height(view, centers)
+        _draw_arrow(axes, (centers[root], top), (centers[root], level), GREY, 1.0)
+        _write_relation(axes, centers[root], top, view.relations[root])
 
 
 def _write_relation(axes: Axes, x: float, y: float, relation: str | None) -> None:

@@ -123,7 +123,7 @@ def test_arrows_of_the_tree_have_the_names_of_relations():
     between = {"det": ("old", "The"), "amod": ("dog", "old"), "nsubj": ("barks", "dog"), "root": ("barks", "barks")}
     middles = {name: (centers[start] + centers[end]) / 2 for name, (start, end) in between.items()}
     assert {name: x for name, (x, _) in labels.items()} == pytest.approx(middles)
-    assert min(y for _, y in labels.values()) > words[0].get_position()[1]  # the axis points down
+    assert max(y for _, y in labels.values()) < words[0].get_position()[1]  # the axis points down
 
 
 def test_a_word_alone_has_no_guess():
@@ -192,7 +192,7 @@ def test_a_panel_of_arcs_is_as_large_as_its_words_and_arcs():
         distance = abs(centers[first] - centers[last])
         return 1.2 * distance / (distance + 3.6)
 
-    above, below = apex(1, 3), apex(3, 4) + 0.2  # the arrow to the root is below all arcs
+    above, below = apex(3, 4) + 0.2, apex(1, 3)  # the arrow to the root is above all arcs
     baseline = above + 0.57
     height = baseline + below + 0.285
     assert axes.get_ylim() == pytest.approx((height, 0))
@@ -202,19 +202,19 @@ def test_a_panel_of_arcs_is_as_large_as_its_words_and_arcs():
     assert places[0] == pytest.approx((0.15, 0.152))
     assert places[1:7] == [pytest.approx((center, baseline)) for center in centers]
     tree = [(2, 1), (3, 2), (4, 3)]
-    level = baseline + 0.114
-    middles = [((centers[head] + centers[word]) / 2, level + apex(head, word)) for head, word in tree]
-    assert places[7:] == [pytest.approx(each) for each in (*middles, (centers[4], level + below))]
+    level = baseline - 0.114
+    middles = [((centers[head] + centers[word]) / 2, level - apex(head, word)) for head, word in tree]
+    assert places[7:] == [pytest.approx(each) for each in (*middles, (centers[4], level - above))]
     arrows: list[Any] = [*axes.patches]
-    for arrow, (head, word), side in zip(arrows, [(3, 1), (3, 2), (4, 3), (3, 4), *tree], "aaaabbb", strict=False):
-        y = baseline - 0.114 if side == "a" else level
+    for arrow, (head, word), side in zip(arrows, [(3, 1), (3, 2), (4, 3), (3, 4), *tree], "bbbbaaa", strict=False):
+        y = baseline + 0.114 if side == "b" else level
         (start, tip), apart = arrow._posA_posB, 0.05 if head < word else -0.05
         assert (start, tip) == (pytest.approx((centers[head] + apart, y)), pytest.approx((centers[word], y)))
         bend = arrow.get_path().vertices[1]  # a curve is half as high as the point that bends it
         high = 2 * apex(head, word)
         assert bend == pytest.approx(((start[0] + tip[0]) / 2, y - high if side == "a" else y + high))
     root = arrows[-1]._posA_posB
-    assert root == [pytest.approx((centers[4], level + below)), pytest.approx((centers[4], level))]
+    assert root == [pytest.approx((centers[4], level - above)), pytest.approx((centers[4], level))]
     assert [arrow.get_alpha() for arrow in arrows] == pytest.approx([0.8, 0.69, 0.3, 0.25, 1, 1, 1, 1])
     faint = draw([[replace(VIEW, values=VALUES / 5)]], layout="arcs").axes[0].patches
     assert [arrow.get_alpha() for arrow in faint[:4]] == pytest.approx([0.16, 0.15, 0.15, 0.15])

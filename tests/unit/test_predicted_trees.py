@@ -38,16 +38,16 @@ def test_a_sentence_says_which_fold_it_is_from(tested, source, has_folds):
     sentence = Sentence("s1", WORDS, HEADS, RELATIONS, file="/data/a.conllu", line=3)
     outcome = SimpleNamespace(training=SimpleNamespace(method="attention"), shown={1: ("tree", [2, 2, 0, 3, 1])})
     untrained = SimpleNamespace(training=SimpleNamespace(method="attention, random weights"), shown={})
-    looking: Any = SimpleNamespace(
+    lookup_context: Any = SimpleNamespace(
         inputs=SimpleNamespace(sentences=[NONE, sentence, NONE], splits=[SimpleNamespace(tested=s) for s in tested]),
         trained=SimpleNamespace(outcomes=[outcome, untrained]),
     )
-    looked = PredictedTrees().look(looking)
-    (tree,) = PredictedTrees().find(NONE, looked, {}) or ()
+    lookups = PredictedTrees().look(lookup_context)
+    (tree,) = PredictedTrees().find(NONE, lookups, {}) or ()
     assert (tree.source, tree.words, tree.predicted) == (source, WORDS, (2, 2, 0, 3, 1))
     assert PredictedTrees().values((tree,), NONE)["has_folds"] == has_folds
-    looking.trained.outcomes = [untrained]
-    assert PredictedTrees().look(looking) is None
+    lookup_context.trained.outcomes = [untrained]
+    assert PredictedTrees().look(lookup_context) is None
     assert PredictedTrees().find(NONE, None, {}) is None
 
 

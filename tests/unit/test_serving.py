@@ -197,7 +197,7 @@ def test_names_of_heads_are_kept_whole_or_not_at_all(page, folder, monkeypatch):
         {"head": "3-1", "name": "objects", "note": "but not of\n“say”"},
         {"head": "1-4", "name": "next word", "note": ""},
     ]
-    assert page.ask("heads", {"run": 0, "names": names}, "PUT") == (200, {"names": names[::-1]})
+    assert page.ask("heads", {"run": 0, "names": names, "base": []}, "PUT") == (200, {"names": names[::-1]})
     kept = (folder / "run" / "heads.json").read_bytes()
     assert json.loads(kept) == {"names": names[::-1]}
     bench = json.loads(page.raw("GET", f"/{page.token}/bench.json")[2])
@@ -215,7 +215,7 @@ def test_names_of_heads_are_kept_whole_or_not_at_all(page, folder, monkeypatch):
         [{"head": "1-1", "name": "x", "more": "y"}],
         ["1-1"],
     ):
-        status, answer = page.ask("heads", {"run": 0, "names": wrong}, "PUT")
+        status, answer = page.ask("heads", {"run": 0, "names": wrong, "base": names}, "PUT")
         assert (status, list(answer)) == (400, ["error"])
 
     def full(_descriptor: int) -> None:
@@ -223,13 +223,19 @@ def test_names_of_heads_are_kept_whole_or_not_at_all(page, folder, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        assert page.ask("heads", {"run": 0, "names": []}, "PUT")[0] == 400
+        assert page.ask("heads", {"run": 0, "names": [], "base": names}, "PUT")[0] == 400
+    # Another page does not know these names.
+    status, answer = page.ask("heads", {"run": 0, "names": names[:1], "base": []}, "PUT")
+    assert (status, answer["names"]) == (409, names[::-1])
+    assert "another page" in answer["error"]
+    assert page.ask("heads", {"run": 0, "names": []}, "PUT")[0] == 400  # what they are based on has to be said
     assert (folder / "run" / "heads.json").read_bytes() == kept
     assert sorted(path.name for path in (folder / "run").iterdir() if path.name.startswith(".")) == []
     (folder / "run" / "heads.json").write_text("{")
     with pytest.raises(attentionology.AttentionologyError, match=r"heads\.json: .*mend the file"):
         attentionology.load_run(folder / "run").explorer()
-    assert page.ask("heads", {"run": 0, "names": []}, "PUT") == (200, {"names": []})
+    (folder / "run" / "heads.json").write_bytes(kept)
+    assert page.ask("heads", {"run": 0, "names": [], "base": names}, "PUT") == (200, {"names": []})
 
 
 def test_names_stay_if_the_same_model_is_run_again(tmp_path):

@@ -1,9 +1,10 @@
 // The address of a view: what comes after "#" and restores the view.
 
-import type { Explorer, Measure } from "./data";
+import type { Explorer } from "./data";
 import { headIndex, headName } from "./data";
 import type { Shown } from "./judging";
 import { PICKS } from "./picks";
+import { bestHead, following, SAMPLE, withMeasure, withQuestion } from "./question";
 import type { Slot } from "./slots";
 import { headIn, kindsOf, opened, otherKind, samplesOf, sourceOf } from "./slots";
 import type { Sort } from "./sorting";
@@ -17,6 +18,7 @@ export interface Word {
 }
 
 const SHOWN: Shown[] = ["all", "right", "wrong", ...PICKS.map((pick) => `wrong:${pick}` as const)];
+const DISTANCE = /^(picked|gold) (before|after|\d+(-\d*)?)$/;
 export type Drawing = "lines" | "arcs" | "matrix" | "all" | "text";
 const DRAWINGS: Drawing[] = ["lines", "arcs", "matrix", "all", "text"];
 
@@ -32,6 +34,10 @@ export interface View {
   show: Shown;
   /** What sentences are searched for, see search.ts. */
   search: string;
+  /** The part of speech, or the type of mention, of the uses that are listed; empty for all. */
+  tag: string;
+  /** Their distance, see uses.ts; empty for any. */
+  distance: string;
   /** What is drawn: A, and beside it B, if there is something to compare it with. */
   slots: [Slot, Slot | null];
   /** Whether B is subtracted from A. */
@@ -49,7 +55,7 @@ export interface View {
   drawn: { heads: number[]; kinds: string[] } | null;
 }
 
-const OWN = ["measure", "head", "relation", "direction", "show", "search", "word", "view", "special", "ensemble", "scale", "sort", "subtract"];
+const OWN = ["measure", "head", "relation", "direction", "show", "search", "tag", "distance", "word", "view", "special", "ensemble", "scale", "sort", "subtract"];
 const OF_SLOTS = ["run", "model", "sentence", "text", "kind", "off"];
 const KEYS = [...OWN, ...OF_SLOTS, "a-head", "b", "b-head", ...OF_SLOTS.map((key) => `b-${key}`)];
 
@@ -109,6 +115,8 @@ export function address(view: View, data: Explorer, base: View, sources: Source[
     ["direction", view.direction],
     ["show", view.show === "all" ? null : view.show],
     ["search", view.search || null],
+    ["tag", view.tag || null],
+    ["distance", view.distance || null],
     ["word", view.word ? `${view.word.side === "row" ? "from" : "to"}-${view.word.index + 1}` : null],
     ["view", view.drawing === base.drawing ? null : view.drawing],
     ["special", view.special === base.special ? null : view.special ? "on" : "off"],
@@ -117,22 +125,6 @@ export function address(view: View, data: Explorer, base: View, sources: Source[
     ["ensemble", view.ensemble === base.ensemble ? null : view.ensemble ? "on" : "off"],
   ];
   return "#" + parts.flatMap(([key, value]) => (value === null ? [] : `${key}=${encode(value)}`)).join("&");
-}
-
-/** Whether one value of a measure is better than another. */
-export function better(measure: Measure, value: number, other: number): boolean {
-  return measure.low_is_best ? value < other : value > other;
-}
-
-/** The head with the best value of a measure. */
-export function bestHead(data: Explorer, id: string): number {
-  const measure = data.measures.find((item) => item.id === id);
-  let best = 0;
-  measure?.values.forEach((value, i) => {
-    const record = measure.values[best] ?? null;
-    if (value !== null && (record === null || better(measure, value, record))) best = i;
-  });
-  return best;
 }
 
 /**
@@ -152,6 +144,8 @@ export function firstView(data: Explorer, sources: Source[] = [onlySource(data)]
     direction: measure?.direction ?? null,
     show: "all",
     search: "",
+    tag: measure?.tag ?? "",
+    distance: "",
     slots: [a, second ? opened(second, a.kind) : null],
     subtract: false,
     word: null,
@@ -196,13 +190,10 @@ export function withHead(view: View, head: number): View {
   return { ...withSlot(view, 0, { head: null }), head, word: null };
 }
 
-/** The view with another measure, and with the relation, direction and kind of map that the measure is about. */
-export function withMeasure(view: View, id: string, data: Explorer): View {
-  const measure = data.measures.find((item) => item.id === id);
-  if (!measure) return view;
-  const kind = measure.kind !== null && data.sample?.kinds.includes(measure.kind) ? measure.kind : null;
-  const asked = { ...view, measure: id, relation: measure.relation ?? view.relation, direction: measure.direction ?? view.direction };
-  return kind === null || kindsIn(view).includes(kind) ? asked : withSlot(asked, 0, { kind });
+/** The view with another kind of map in slot A (0) or B (1). What colors the matrix is of the kind in A. */
+export function withKind(view: View, which: number, kind: string, data: Explorer): View {
+  const next = withSlot(view, which, { kind });
+  return which ? next : following(next, data);
 }
 
 /** The view with another run or model in slot A, whose heads the page is then about. */
@@ -213,7 +204,8 @@ export function withSource(view: View, source: Source, sources: Source[]): View 
   const kinds = kindsOf(source);
   const slot = { run: source.run, model: source.model, head: null, off: [], ...(kinds.includes(view.slots[0].kind) ? {} : { kind: kinds[0] ?? "" }) };
   const head = headIn(view.head, before, data) ?? bestHead(data, measure?.id ?? "");
-  return { ...withSlot(view, 0, slot), measure: measure?.id ?? "", head, word: null };
+  const next = { ...withSlot(view, 0, slot), measure: measure?.id ?? "", head, word: null };
+  return measure?.relation && view.relation !== null ? following(next, data) : next;
 }
 
 /** The view that an address names, and what of it this report does not have. */
@@ -241,9 +233,10 @@ export function restore(values: Map<string, string>, base: View, data: Explorer,
   const known = (list: string[]) => (item: string) => (list.includes(item) ? item : null);
   const headOf = (shape: Explorer) => (item: string) => headIndex(item, shape);
   const start = from.data === sourceOf(first, sources).data ? base : withSource(base, from, sources);
-  const measure = choose("measure", (text) => own.measures.find((item) => item.id === text)?.id, start.measure);
-  const asked = withMeasure({ ...start, relation: null, direction: null }, measure, own);
-  const fallback = measure === start.measure ? start.head : bestHead(own, measure);
+  const measured = (text: string): string | undefined => (text === SAMPLE ? text : own.measures.find((item) => item.id === text)?.id);
+  const measure = choose("measure", measured, start.measure);
+  const asked = withMeasure({ ...start, relation: null, direction: null, tag: "" }, measure, own);
+  const fallback = measure === start.measure || measure === SAMPLE ? start.head : bestHead(own, measure);
   // Earlier versions named several heads and kinds of maps, of which the second ones are now those of B.
   const heads = choose("head", (text) => several(text, headOf(own)), [fallback]);
   const kinds = choose("kind", (text) => several(text, known(kindsOf(from))), [asked.slots[0].kind]);
@@ -277,6 +270,8 @@ export function restore(values: Map<string, string>, base: View, data: Explorer,
     direction: values.get("direction") ?? asked.direction,
     show: choose("show", (text) => SHOWN.find((item) => item === text), "all"),
     search: values.get("search") ?? base.search,
+    tag: values.get("tag") ?? asked.tag,
+    distance: choose("distance", (text) => (DISTANCE.test(text) ? text : undefined), ""),
     slots: [a, b],
     subtract: (b !== null || base.drawn !== null) && (difference || choose("subtract", onOrOff, base.subtract)),
     word: choose("word", word, null),
@@ -287,7 +282,9 @@ export function restore(values: Map<string, string>, base: View, data: Explorer,
     ensemble: choose("ensemble", onOrOff, base.ensemble),
     drawn: base.drawn && { heads: values.has("head") ? heads : base.drawn.heads, kinds: values.has("kind") ? kinds : base.drawn.kinds },
   };
-  return { view, missing };
+  // Links, and addresses of earlier versions, may ask for something that their measure is not about.
+  const asks = ["relation", "direction", "tag"].some((key) => values.has(key)) && own.measures.length > 0;
+  return { view: !asks ? view : values.has("direction") ? following(view, own) : { ...withQuestion(view, {}, own), word: view.word }, missing };
 }
 
 function onOrOff(text: string): boolean | undefined {

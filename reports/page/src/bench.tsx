@@ -18,6 +18,7 @@ import { mapsOf } from "./inflate";
 import type { Links, Tokens } from "./linking";
 import { common, inverse, linked, linksOf, tokensOf } from "./linking";
 import { LivePredictions, Predictions } from "./predictions";
+import { typeIn } from "./question";
 import { isText } from "./running";
 import { NAMES } from "./slots";
 import { SlotControls } from "./slot";
@@ -58,7 +59,7 @@ function ready(filled: Filled, { view, direction }: Props): Drawn | null {
   if (!sentence) return null;
   const name = filled.slot.text ? runningText(rowsOf(sentence), 12) : sentence.id;
   const title = [name, data.model, view.relation, direction && arrow(direction)].filter(Boolean).join(" · ");
-  const asked = { asked: tasks(sentence, view.relation), guesses: direction ?? "" };
+  const asked = { asked: tasks(sentence, view.relation, typeIn(view)), guesses: direction ?? "" };
   return { filled, live, data, view: { ...view, direction }, maps: mapsOf(data), sentence, heads: [head], kinds: [kind], ...asked, title };
 }
 
@@ -91,7 +92,7 @@ function useDrawings(props: Props): { held: Drawings | null; busy: boolean } {
   const key = wanted.flatMap(({ source, kind, head }) => [source.name, kind, head]).join(" ");
   const found = usePromise(
     async () => (complete ? drawingsOf(wanted.map((each) => ready(each, props)), view) : null),
-    [complete, wanted[0]?.sentence, wanted[1]?.sentence, key, view.relation, direction, view.ensemble, view.scale, view.subtract, view.drawing === "all" || view.drawing === "text", view.special],
+    [complete, wanted[0]?.sentence, wanted[1]?.sentence, key, view.relation, typeIn(view), direction, view.ensemble, view.scale, view.subtract, view.drawing === "all" || view.drawing === "text", view.special],
   );
   const held = useRef<Drawings | null>(null);
   if (found) held.current = found;

@@ -73,8 +73,8 @@ interface Props {
   other: Question | null;
   otherSource: UseSource;
   /** What the address of the page keeps of the filter. */
-  kept: { show: Shown; search: string; sort: Sort };
-  onKeep: (change: Partial<{ show: Shown; search: string; sort: Sort }>, replace?: boolean) => void;
+  kept: Filter & { sort: Sort };
+  onKeep: (change: Partial<Filter & { sort: Sort }>, replace?: boolean) => void;
   /** The sentence that is drawn, and the word at hand. */
   chosen: { sentence: string | null; word: number | null };
   onChoose: (use: Use) => void;
@@ -185,8 +185,7 @@ export function Concordance({ source, otherSource, sentences, question, other, k
   const { rows, progress, problem, done } = useUses(source, question, [source, head, kind, relation, direction, ensemble]);
   const compared = keeps.sort === "disagreement" ? other : null;
   const others = useUses(otherSource, compared, [otherSource, compared?.head, compared?.kind, compared?.relation, compared?.direction]);
-  const [tag, setTag] = useState("");
-  const [distance, setDistance] = useState("");
+  const { tag, distance } = keeps;
   const [selected, setSelected] = useState<Set<string>>(new Set());
   const [active, setActive] = useState(0);
   const [scroll, setScroll] = useState({ top: 0, height: 400 });
@@ -309,7 +308,7 @@ export function Concordance({ source, otherSource, sentences, question, other, k
         {tags.length > 1 && (
           <div class="field">
             <label for={`${id}-tag`}>{relation === COREFERENCE ? "Mention" : "Part of speech"}</label>
-            <select id={`${id}-tag`} value={filter.tag} onChange={(event) => setTag(event.currentTarget.value)}>
+            <select id={`${id}-tag`} value={filter.tag} onChange={(event) => onKeep({ tag: event.currentTarget.value })}>
               <option value="">any</option>
               {tags.map((each) => (
                 <option key={each}>{each}</option>
@@ -320,7 +319,7 @@ export function Concordance({ source, otherSource, sentences, question, other, k
         {far && (
           <div class="field">
             <label for={`${id}-distance`}>Distance</label>
-            <select id={`${id}-distance`} value={filter.distance} onChange={(event) => setDistance(event.currentTarget.value)}>
+            <select id={`${id}-distance`} value={filter.distance} onChange={(event) => onKeep({ distance: event.currentTarget.value })}>
               <option value="">any</option>
               {[
                 ["picked", "of what is picked"],

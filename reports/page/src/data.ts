@@ -79,6 +79,8 @@ export interface Measure {
   categories: string[] | null;
   relation: string | null;
   direction: string | null;
+  /** The type of mentions that the measure is about; null or absent for all. */
+  tag?: string | null;
   note: string;
   /** Whether the head with the smallest value is the best one. */
   low_is_best?: boolean;

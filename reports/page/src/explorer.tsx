@@ -2,7 +2,7 @@
 // are heads drawn on sentences.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { parameters, restore, firstView, withHead, withMeasure, withSlot, bestHead } from "./address";
+import { parameters, restore, firstView, withHead, withSlot } from "./address";
 import { HeadCard } from "./card";
 import { DrawnSentences } from "./drawn";
 import type { Bench, HeadName } from "./data";
@@ -11,6 +11,7 @@ import { FindingLink } from "./link";
 import { Matrix } from "./matrix";
 import { NamedHeads, useNames } from "./names";
 import { Picker } from "./picker";
+import { bestHead, useMeasure, withMeasure } from "./question";
 import { Sentences } from "./sentences";
 import { sourceOf } from "./slots";
 import { sourcesOf } from "./sources";
@@ -22,7 +23,10 @@ export function ExplorerApp({ bench, hash, opening }: { bench: Bench; hash: bool
   const sources = useMemo(() => sourcesOf(bench), [bench]);
   const { view, missing, go } = useView(sources, hash, opening);
   const { data, run } = sourceOf(view.slots[0], sources); // the matrix and the card are those of the run in A
-  const measure = data.measures.find((item) => item.id === view.measure) ?? data.measures[0];
+  const found = useMeasure(view, data);
+  const held = useRef({ data, measure: found });
+  if (found || held.current.data !== data) held.current = { data, measure: found };
+  const measure = held.current.measure ?? data.measures[0]; // the one before stays while another one is read
   const { names: ofRuns, keepFor } = useNames(bench.runs);
   const names = (run === null ? null : ofRuns[run]) ?? NO_NAMES;
   const keep = bench.live && run !== null ? keepFor(run) : null;

@@ -2,7 +2,7 @@
 
 import type { Explorer, Measure } from "./data";
 import { headIndex } from "./data";
-import { better } from "./address";
+import { better } from "./question";
 
 const NAME = /^(\d+-\d+)(?=$|\s|\()/;
 

@@ -21,9 +21,16 @@ function explore(): void {
   const file = element?.dataset["bench"];
   if (!element) return;
   if (file) {
+    // A notebook frames the page, and says whether it is light or dark.
+    const scheme = new URLSearchParams(location.search).get("scheme");
+    if (scheme === "light" || scheme === "dark") {
+      document.documentElement.style.colorScheme = scheme;
+      element.dataset["scheme"] = scheme;
+    }
     void fetch(file)
       .then((response) => response.json())
       .then((bench: Bench) => mount(element, bench, { hash: true }))
+      .then(() => window.parent !== window && window.parent.postMessage("attentionology", "*")) // it is there
       .catch(() => {
         element.textContent = UNANSWERED;
       });

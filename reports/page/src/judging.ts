@@ -61,6 +61,8 @@ export interface Question {
   kind: string;
   relation: string | null;
   direction: string | null;
+  /** The type of mentions that are asked about; empty for all. */
+  type?: string;
   ensemble?: Ensemble | undefined;
 }
 
@@ -70,7 +72,7 @@ export async function examples(data: Explorer, maps: Maps, question: Question): 
   for (const sentence of data.sample?.sentences ?? []) {
     const head = storedHead(question.head, question.kind, data);
     const { ensemble } = question;
-    let asked = tasks(sentence, question.relation);
+    let asked = tasks(sentence, question.relation, question.type);
     let guesses = ensemble
       ? ((await together(data, maps, sentence, ensemble))?.guesses ?? null)
       : await maps.guess(sentence, `${question.kind}/${question.direction ?? ""}`, head);

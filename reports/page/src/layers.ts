@@ -1,6 +1,6 @@
 // What the heads of a layer have in common: their mean and their best value.
 
-import { better } from "./address";
+import { better } from "./question";
 import type { Measure } from "./data";
 
 /** The mean and the best value of a layer, of the heads that have one. */

@@ -19,6 +19,17 @@ export const UNANSWERED = "The server does not answer. Start “attentionology s
 /** What tells this page from others that are open, so that none gives up what another one has asked for. */
 const PAGE = Math.random().toString(36).slice(2);
 
+/** What the server has refused, with the sentence that says what to do, and all that it answered. */
+export class Refused extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly answer: object,
+  ) {
+    super(message);
+  }
+}
+
 /** Ask the server for something. It rejects with a sentence that says what to do. */
 export async function send(address: string, body: object, signal: AbortSignal | null = null, method = "POST"): Promise<Response> {
   let response: Response;
@@ -29,7 +40,7 @@ export async function send(address: string, body: object, signal: AbortSignal | 
   }
   if (response.ok) return response;
   const answer = (await response.json().catch(() => null)) as { error?: string } | null;
-  throw new Error(answer?.error ?? `The server answered ${response.status}. Its terminal says why.`);
+  throw new Refused(answer?.error ?? `The server answered ${response.status}. Its terminal says why.`, response.status, answer ?? {});
 }
 
 /** What a server draws. */

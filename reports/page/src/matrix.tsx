@@ -3,7 +3,7 @@
 import { memo } from "preact/compat";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { View } from "./address";
-import { bestHead, headsOf, toggled, withHead, withMeasure } from "./address";
+import { headsOf, toggled, withHead } from "./address";
 import type { Coloring } from "./color";
 import { coloring, inkOn, lightDark } from "./color";
 import type { Explorer, HeadName, Measure } from "./data";
@@ -19,6 +19,7 @@ import { ofLayer } from "./layers";
 import { Legend } from "./legend";
 import { namedAs } from "./names";
 import { rank } from "./rank";
+import { bestOf, withMeasure } from "./question";
 import { shortName, siblings } from "./references";
 
 const LABELS = 30; // the width of the names of the layers
@@ -68,7 +69,7 @@ function Layer({ data, measure, layer, x, y }: { data: Explorer; measure: Measur
 
 const Cells = memo(function Cells({ data, measure, names, colors, heads, stop, size }: CellsProps) {
   const rows = [];
-  const best = measure.categories ? -1 : bestHead(data, measure.id);
+  const best = measure.categories ? -1 : bestOf(measure);
   const longest = Math.max(...measure.values.map((value) => short(value, measure).length));
   const font = Math.min(12.5, size.width / 2.4, (size.width - 3) / (0.6 * longest)); // numbers stay within their cells
   for (let layer = 0; layer < data.layers; layer++) {

@@ -1,13 +1,13 @@
 // The names that people give to heads. A page with a server changes them; a file shows those that its run had.
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Explorer, HeadName } from "./data";
 import { headIndex } from "./data";
 import { useName } from "./hooks";
-import { send } from "./live";
+import { Refused, send } from "./live";
 
-/** Keeps the names of all heads of a run. It rejects with a sentence that says why they are not kept. */
-export type Keep = (names: HeadName[]) => Promise<void>;
+/** Gives a head another name and note, or none if the name is empty. It rejects with a sentence that says why it is not kept. */
+export type Keep = (head: string, name: string, note: string) => Promise<void>;
 
 /** The name of a head, if it has one. */
 export function namedAs(names: HeadName[], head: string): HeadName | undefined {
@@ -20,14 +20,48 @@ export function renamed(names: HeadName[], head: string, name: string, note: str
   return name.trim() ? [...others, { head, name: name.trim(), note: note.trim() }] : others;
 }
 
+function same(one: HeadName | undefined, other: HeadName | undefined): boolean {
+  return one?.name === other?.name && (one?.note ?? "") === (other?.note ?? "");
+}
+
+/**
+ * Keep the name of a head, given the names before. If another page has named other heads meanwhile, these names stay. If it
+ * has named this one, its name is shown, and has to be replaced again.
+ */
+export async function keepName(
+  named: HeadName,
+  before: HeadName[],
+  show: (names: HeadName[]) => void,
+  put: (names: HeadName[], base: HeadName[]) => Promise<{ names: HeadName[] }>,
+): Promise<void> {
+  const { head, name, note } = named;
+  try {
+    show((await put(renamed(before, head, name, note), before)).names);
+  } catch (error) {
+    const now = error instanceof Refused && error.status === 409 ? (error.answer as { names?: HeadName[] }).names : undefined;
+    if (!now) throw error;
+    const theirs = namedAs(now, head);
+    if (same(theirs, namedAs(before, head)) || same(theirs, name ? named : undefined)) {
+      show((await put(renamed(now, head, name, note), now)).names);
+      return;
+    }
+    show(now);
+    throw new Error(`Another page has ${theirs ? `named head ${head} “${theirs.name}”` : `removed the name of head ${head}`}. Save again to replace it.`);
+  }
+}
+
 /** The names of heads of the runs of a page, and what changes those of one run. */
 export function useNames(runs: Explorer[]): { names: HeadName[][]; keepFor: (run: number) => Keep } {
   const [names, setNames] = useState(() => runs.map((run) => run.names ?? []));
+  const latest = useRef(names);
+  latest.current = names;
   const keepFor =
     (run: number): Keep =>
-    async (wanted) => {
-      const { names: kept } = (await (await send("heads", { run, names: wanted }, null, "PUT")).json()) as { names: HeadName[] };
-      setNames((before) => before.map((list, i) => (i === run ? kept : list)));
+    async (head, name, note) => {
+      const show = (list: HeadName[]): void => setNames((before) => before.map((each, i) => (i === run ? list : each)));
+      await keepName({ head, name: name.trim(), note: note.trim() }, latest.current[run] ?? [], show, (wanted, base) =>
+        send("heads", { run, names: wanted, base }, null, "PUT").then((response) => response.json() as Promise<{ names: HeadName[] }>),
+      );
     };
   return { names, keepFor };
 }
@@ -46,7 +80,7 @@ function Naming({ head, names, keep, onDone }: NamingProps) {
   const [problem, setProblem] = useState("");
   const id = useName();
   const save = (changed: string): void => {
-    keep(renamed(names, head, changed, note)).then(onDone, (error: Error) => setProblem(error.message));
+    keep(head, changed, note).then(onDone, (error: Error) => setProblem(error.message));
   };
   return (
     <form

@@ -1,6 +1,6 @@
 // The position of a head among all heads.
 
-import { better } from "./address";
+import { better } from "./question";
 import type { Measure } from "./data";
 
 /** The position of a head among all heads, from 1, counting from the best value. Equal heads share a position. */

@@ -5,7 +5,7 @@ import type { View } from "./address";
 import { withSlot } from "./address";
 import { Bench } from "./bench";
 import { CopyLink, Drawings, OneOf } from "./controls";
-import type { Explorer, Sample, SampledSentence } from "./data";
+import type { Sample, SampledSentence } from "./data";
 import { columnsOf, headName, inputName } from "./data";
 import { ensembleName, ensembleOf } from "./ensembles";
 import { useFilled } from "./filled";
@@ -19,6 +19,7 @@ import { Concordance } from "./concordance";
 import { isText } from "./running";
 import { search } from "./search";
 import { sorted } from "./sorting";
+import { typeIn, withQuestion } from "./question";
 import { sourceOf } from "./slots";
 import type { Source } from "./sources";
 import { COREFERENCE, relationsOf } from "./tasks";
@@ -35,15 +36,6 @@ const NONE: SampledSentence[] = [];
 
 /** The sample of a model that has read nothing yet. */
 const EMPTY: Sample = { kinds: [], note: "", sentences: [] };
-
-/** The view with another relation and direction, and with the measure of the same group that is about them. */
-function asked(view: View, relation: string | null, direction: string | null, data: Explorer): View {
-  const current = data.measures.find((measure) => measure.id === view.measure);
-  const same = data.measures.filter((item) => item.relation === relation && item.direction === direction);
-  const measure = same.find((item) => item.group === current?.group && item.kind === current.kind) ?? same[0];
-  const follows = current?.relation !== null && measure;
-  return { ...withSlot(view, 0, { sentence: null }), relation, direction, measure: follows ? measure.id : view.measure, word: null };
-}
 
 /** The file and the line of a sentence. */
 function place(sentence: SampledSentence): string {
@@ -88,6 +80,8 @@ export function Sentences({ sources, view, go }: Props) {
   const directions = useMemo(() => directionsOf(sample.sentences, relation), [sample, relation]);
   const direction = view.direction !== null && directions.includes(view.direction) ? view.direction : (directions[0] ?? null);
   const question = { head, kind, relation, direction };
+  const type = typeIn(view);
+  const ask = (change: Partial<Pick<View, "relation" | "tag">>): void => go(withQuestion(withSlot({ ...view, direction }, 0, { sentence: null }), change, data));
   // What a head is compared with: the head and the kind of map of B, if it is about the same run.
   // A server that has the model of the run reads the whole corpus, unless the stored sentences are asked for.
   const [whole, setWhole] = useState(true);
@@ -100,13 +94,13 @@ export function Sentences({ sources, view, go }: Props) {
   const beside = second && sourceOf(second, sources) === source ? { ...question, head: second.head ?? head, kind: second.kind } : null;
   const other = beside && (beside.head !== head || beside.kind !== kind) ? beside : null;
   const list = usePromise(
-    async () => (canInflate ? sorted(await examples(data, maps, question), view.sort, data, maps, question, other) : []),
-    [data, maps, head, kind, relation, direction, view.sort, view.sort === "disagreement" && other ? `${other.head} ${other.kind}` : ""],
+    async () => (canInflate ? sorted(await examples(data, maps, { ...question, type }), view.sort, data, maps, question, other) : []),
+    [data, maps, head, kind, relation, type, direction, view.sort, view.sort === "disagreement" && other ? `${other.head} ${other.kind}` : ""],
   );
   const ensemble = relation === null ? undefined : ensembleOf(data, relation, kind);
   const averaged = usePromise(
-    () => (canInflate && ensemble && view.ensemble ? examples(data, maps, { head, kind, relation, direction, ensemble }) : Promise.resolve(null)),
-    [data, maps, kind, relation, view.ensemble],
+    () => (canInflate && ensemble && view.ensemble ? examples(data, maps, { head, kind, relation, direction, type, ensemble }) : Promise.resolve(null)),
+    [data, maps, kind, relation, type, view.ensemble],
   );
   const searched = search(view.search);
   const shown = list ? filtered(list, view.show, searched ?? (() => true)) : [];
@@ -142,7 +136,7 @@ export function Sentences({ sources, view, go }: Props) {
       <div class="controls">
         {!pairs && sample.sentences.length > 0 && <div class="field">
           <label for={`${id}-relation`}>Relation</label>
-          <select id={`${id}-relation`} value={relation ?? ""} onChange={(event) => go(asked(view, event.currentTarget.value || null, direction, data))}>
+          <select id={`${id}-relation`} value={relation ?? ""} onChange={(event) => ask({ relation: event.currentTarget.value || null })}>
             <option value="">any</option>
             {totals.map((name) => name && <option key={name}>{name}</option>)}
             {relations.map(([name, n]) => (
@@ -158,7 +152,7 @@ export function Sentences({ sources, view, go }: Props) {
             label="Direction"
             options={directions.map((value) => ({ value, text: arrow(value) }))}
             value={direction ?? ""}
-            onChange={(value) => go(withSlot(asked(view, relation, value, data), 0, { sentence: slot.sentence }))}
+            onChange={(value) => go(withQuestion(view, { direction: value }, data))}
           />
         )}
         <Drawings view={view} go={go} pair={pair} mapless={filled[0].sentence !== null && isText(filled[0].sentence)} all difference={second ? "A − B" : null} />
@@ -232,7 +226,10 @@ export function Sentences({ sources, view, go }: Props) {
             noun={served && whole && relation === COREFERENCE ? "window" : noun}
             sentences={served && whole ? NONE : sample.sentences}
             kept={view}
-            onKeep={(change, replace) => go({ ...("sort" in change ? view : withSlot(view, 0, { sentence: null })), ...change }, replace)}
+            onKeep={(change, replace) => {
+              if (change.tag !== undefined && relation === COREFERENCE) ask({ tag: change.tag });
+              else go({ ...("sort" in change ? view : withSlot(view, 0, { sentence: null })), ...change }, replace);
+            }}
             chosen={{ sentence: typed ? null : (slot.sentence ?? chosen?.id ?? null), word: slot.sentence === null ? null : (view.word?.index ?? null) }}
             onChoose={(use) =>
               go({ ...withSlot(view, 0, { sentence: use.sentence, text: "" }), word: { side: reversed(direction) ? "column" : "row", index: use.row } })

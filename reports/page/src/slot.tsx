@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { View } from "./address";
-import { withSlot, withSource } from "./address";
+import { withKind, withSlot, withSource } from "./address";
 import type { SampledSentence } from "./data";
 import { headIndex, headName, rowsOf, runningText } from "./data";
 import type { Filled } from "./filled";
@@ -263,7 +263,7 @@ export function SlotControls(props: Props) {
         {kinds.length > 1 && (
           <label class="field">
             <span>Map</span>
-            <select aria-label={`Map ${name}`} value={slot.kind} onChange={(event) => go(withSlot(view, which, { kind: event.currentTarget.value }))}>
+            <select aria-label={`Map ${name}`} value={slot.kind} onChange={(event) => go(withKind(view, which, event.currentTarget.value, sourceOf(view.slots[0], sources).data))}>
               {kinds.map((kind) => (
                 <option key={kind}>{kind}</option>
               ))}

@@ -114,9 +114,12 @@ function cases(sentence: SampledSentence, name: string | null): Task[] {
   return named.map(({ row, right }) => ({ rows: [row], targets: right, gold: right, relation: name ?? "", syntactic: false }));
 }
 
-/** The decisions of a sentence that are of one relation, or of any dependency relation if it is null or "all". */
-export function tasks(sentence: SampledSentence, relation: string | null): Task[] {
-  if (relation === COREFERENCE) return coreference(sentence);
+/**
+ * The decisions of a sentence that are of one relation, or of any dependency relation if it is null or "all"; about mentions
+ * of one type, if it is not empty.
+ */
+export function tasks(sentence: SampledSentence, relation: string | null, type = ""): Task[] {
+  if (relation === COREFERENCE) return coreference(sentence).filter(({ rows }) => !type || partOf(sentence, rows)?.type === type);
   if (relation === ALIGNMENT) return alignment(sentence);
   const result = cases(sentence, relation);
   sentence.heads.forEach((head, row) => {

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { address, bestHead, firstView, parameters, restore, withHead, withSlot } from "../src/address";
+import { address, firstView, parameters, restore, withHead, withSlot } from "../src/address";
+import { bestHead } from "../src/question";
 import type { View } from "../src/address";
 import { coloring } from "../src/color";
 import type { Explorer, Measure, SampledSentence } from "../src/data";
@@ -26,7 +27,8 @@ test("an address restores the view that it was made of", () => {
   assert.equal(bestHead(DATA, "errors"), 1);
   const view = {
     ...base,
-    ...{ head: 3, relation: "obl: <x>&#", show: "wrong:sibling" as const, search: "a=b&c #" },
+    ...{ head: 3, relation: "obl: <x>&#", measure: "sample", show: "wrong:sibling" as const, search: "a=b&c #" },
+    ...{ tag: "X & Y", distance: "gold 7-" },
     ...{ word: { side: "column" as const, index: 2 }, drawing: "arcs" as const, special: true, ensemble: true },
     slots: [{ ...base.slots[0], kind: "norm", sentence: "s1" }, null] satisfies View["slots"],
     ...{ scale: "words" as const, sort: "disagreement" as const },
@@ -37,10 +39,10 @@ test("an address restores the view that it was made of", () => {
 });
 
 test("what an address names and the report lacks is said", () => {
-  const values = parameters("#head=9-9&view=cubes&sort=color&%E0%A4%A=1&other=2");
+  const values = parameters("#head=9-9&view=cubes&sort=color&distance=near&%E0%A4%A=1&other=2");
   assert.ok(values);
   const { view, missing } = restore(values, firstView(DATA), DATA);
-  assert.deepEqual(missing, ["head “9-9”", "view “cubes”", "sort “color”"]);
+  assert.deepEqual(missing, ["head “9-9”", "distance “near”", "view “cubes”", "sort “color”"]);
   assert.deepEqual(view, firstView(DATA));
   assert.equal(parameters("#part-2"), null);
 });

@@ -10,6 +10,7 @@ import { onOneScale, subtracted } from "../src/drawing/figure";
 import { requestOf } from "../src/filled";
 import { common, inverse, linked, linksOf, tokensOf } from "../src/linking";
 import type { Tokens } from "../src/linking";
+import { following } from "../src/question";
 import { aligned } from "../src/scales";
 import { headIn, kindsOf, opened, sourceOf, split } from "../src/slots";
 import type { Source } from "../src/sources";
@@ -39,7 +40,7 @@ test("an address restores both slots", () => {
     [{ ...base.slots[0], text, off: [1] }, { run: 1, model: 1, sentence: "s1", text: "", kind: "weight", head: 1, off: [] }],
   ];
   for (const each of slots) {
-    const view = { ...base, head: 3, slots: each, subtract: each[1] !== null };
+    const view = following({ ...base, head: 3, slots: each, subtract: each[1] !== null }, DATA);
     const found = restored(view, sources);
     assert.deepEqual([found.view, found.missing], [view, []], found.hash);
   }

@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deflateRawSync } from "node:zlib";
-import { address, bestHead, firstView, headsOf, kindsIn, parameters, restore, withMeasure, withSlot } from "../src/address";
+import { address, firstView, headsOf, kindsIn, parameters, restore, withSlot } from "../src/address";
+import { bestHead, withMeasure } from "../src/question";
 import { coloring, inkOn, lightDark, luminance } from "../src/color";
-import type { SampledSentence } from "../src/data";
+import type { HeadName, SampledSentence } from "../src/data";
 import { columnsOf, headIndex, headName, inputName, rowsOf, runningText, storedHead } from "../src/data";
 import { cell, involves, many, sentenceAbout, shownValue, strength, valuesOf, visible } from "../src/drawing/panel";
 import type { Panel } from "../src/drawing/panel";
@@ -17,6 +18,8 @@ import { arrow, bare, count, interval, short, withUnit } from "../src/format";
 import { measureOf } from "../src/heads";
 import { inflate, Maps, shadesOf } from "../src/inflate";
 import { ofLayer } from "../src/layers";
+import { Refused } from "../src/live";
+import { keepName } from "../src/names";
 import { rank } from "../src/rank";
 import { search } from "../src/search";
 import { Legend } from "../src/legend";
@@ -193,7 +196,7 @@ test("a view is that of the best head, and another measure brings its relation a
   assert.deepEqual(kindsIn(firstView({ ...data, measures: [entropy] })), ["weight"]);
   const moved = withMeasure(view, "norms", data);
   assert.deepEqual([moved.measure, kindsIn(moved), moved.relation, moved.direction, moved.head], ["norms", ["norm"], "det", "head->dep", 1]);
-  assert.deepEqual(kindsIn(withMeasure(withSlot(view, 1, { kind: "norm" }), "norms", data)), ["weight", "norm"]);
+  assert.deepEqual(kindsIn(withMeasure(withSlot(view, 1, { kind: "norm" }), "norms", data)), ["norm", "weight"]); // they change places
   assert.deepEqual(withMeasure(moved, "entropy", data), { ...moved, measure: "entropy" });
   assert.equal(withMeasure(view, "none", data), view);
   const restored = (hash: string): unknown[] => {
@@ -278,4 +281,29 @@ test("the strongest values are drawn, those of one byte as one path, and none is
   assert.deepEqual(drawn([[200, 0, 100], [50, 0, 100]], { most: 3 }), [["100: 02 12 ", "200: 00 "], 3, 51]);
   assert.deepEqual(drawn([[200, 0, 100], [50, 0, 100]], { most: 2 }), [["200: 00 "], 1, 101]);
   assert.deepEqual(drawn([[200, 0, 100], [50, 0, 100]], { wanted: (row) => row === 1 }), [["50: 10 ", "100: 12 "], 2, 6]);
+});
+
+test("a name that two pages change is merged, or asked for again", async () => {
+  const named = (head: string, name: string): HeadName => ({ head, name, note: "" });
+  const before = [named("1-1", "a")];
+  const scene = async (change: HeadName, kept: HeadName[]): Promise<[string, HeadName[], number]> => {
+    let [now, shown, asked, said] = [kept, before, 0, ""];
+    const put = async (names: HeadName[], base: HeadName[]): Promise<{ names: HeadName[] }> => {
+      asked++;
+      if (JSON.stringify(base) !== JSON.stringify(now)) throw new Refused("changed", 409, { error: "changed", names: now });
+      now = names;
+      return { names };
+    };
+    await keepName(change, before, (names) => (shown = names), put).catch((error: Error) => (said = error.message));
+    assert.deepEqual(shown, now);
+    return [said, now, asked];
+  };
+  assert.deepEqual(await scene(named("2-1", "b"), before), ["", [...before, named("2-1", "b")], 1]);
+  const others = [...before, named("1-2", "c")];
+  assert.deepEqual(await scene(named("2-1", "b"), others), ["", [...others, named("2-1", "b")], 2]);
+  assert.deepEqual(await scene(named("1-1", ""), others), ["", [named("1-2", "c")], 2]);
+  assert.deepEqual(await scene(named("1-1", "b"), [named("1-1", "c")]), ["Another page has named head 1-1 “c”. Save again to replace it.", [named("1-1", "c")], 1]);
+  assert.deepEqual(await scene(named("1-1", "b"), []), ["Another page has removed the name of head 1-1. Save again to replace it.", [], 1]);
+  assert.deepEqual((await scene(named("1-1", "c"), [named("1-1", "c")]))[0], ""); // both say the same
+  await assert.rejects(keepName(named("1-1", "b"), before, () => undefined, () => Promise.reject(new Error("gone"))), /gone/);
 });

@@ -11,6 +11,7 @@ import { moved, usePromise, useWidth } from "../hooks";
 import { reachOf } from "../judging";
 import type { Box, Running, RunningDecision, RunningLayout } from "../running";
 import { decisionsIn, ENTITY_COLORS, isText, runningLayout, runningOf, windowsOf } from "../running";
+import { typeIn } from "../question";
 import { decide, decisionOf, tasks } from "../tasks";
 import type { Drawable } from "./figure";
 import { isolated, textWidth } from "./text";
@@ -140,10 +141,10 @@ export function RunningText(props: Props) {
   const found = usePromise(async () => {
     const reach = reachOf(data, guesses);
     const list = windows.map(async (each) => {
-      return { sentence: each, decisions: decide(tasks(each, view.relation), await maps.guess(each, `${kind}/${guesses}`, head), reach) };
+      return { sentence: each, decisions: decide(tasks(each, view.relation, typeIn(view)), await maps.guess(each, `${kind}/${guesses}`, head), reach) };
     });
     return decisionsIn(running, await Promise.all(list));
-  }, [running, head, kind, guesses, view.relation]);
+  }, [running, head, kind, guesses, view.relation, typeIn(view)]);
   const decisions = found ?? [];
   const room = Math.max(200, width - 4);
   const layout = useMemo(() => runningLayout(running, room, (text, small) => textWidth(text, small ? SMALL : SIZE, small)), [running, room]);

@@ -1,0 +1,90 @@
+"""Live pages in cells of notebooks: when there is one, who may frame it, and when it ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+import attentionology
+from attentionology import Sentence, explore
+from attentionology.corpora_loaders import Corpus
+from attentionology.engine.results.live import is_local_notebook
+from attentionology.engine.serving import notebook
+from tests import tiny
+from tests.serving import DRAW, Page
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    """A kernel whose browser is on this machine."""
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setattr(os, "environ", {})
+    yield shell
+    notebook.stop_all()
+
+
+def address_in(cell: str) -> str:
+    [address] = re.findall(r'href="(.*?)"', cell)
+    return str(address)
+
+
+def test_only_a_kernel_on_this_machine_shows_a_live_page(kernel):
+    assert is_local_notebook({})
+    assert not is_local_notebook({"SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"})
+    kernel.kernel = None  # a terminal
+    assert not is_local_notebook({})
+    del sys.modules["IPython"]
+    assert not is_local_notebook({})
+
+
+def test_a_cell_is_a_frame_of_what_the_kernel_serves(kernel):
+    view = explore("The keys are here.", model=tiny.encoder("bert"))
+    cell = view._repr_html_()
+    assert len(cell) < 4000
+    page = Page(address_in(cell))
+    status, headers, bench = page.raw("GET", f"/{page.token}/bench.json")
+    assert (status, b"keys" in bench) == (200, True)
+    policy = headers["content-security-policy"]
+    assert policy.endswith(
+        "; frame-ancestors http://localhost:* http://127.0.0.1:* https://localhost:* https://127.0.0.1:*"
+    )
+    assert "x-frame-options" not in headers
+    assert page.ask("draw", DRAW)[0] == 200
+    # The notebook around the frame is a page of another site.
+    around = {"Origin": "http://localhost:8888", "Content_Length": "2"}
+    assert page.raw("POST", f"/{page.token}/draw", b"{}", **around)[0] == 403
+    assert page.raw("GET", "/bench.json")[0] == 403
+    assert page.raw("GET", f"/{page.token}/", Host="example.com")[0] == 421
+    again = view._repr_html_()
+    assert address_in(again) == address_in(cell)
+    assert len({re.search('id="(.*?)"', each)[1] for each in (cell, again)}) == 2  # type: ignore[index]
+    notebook.stop_all()
+    with pytest.raises(OSError, match=r".*"):
+        page.raw("GET", f"/{page.token}/")
+
+
+def test_sentences_of_a_cell_are_drawn_again_without_heads(kernel):
+    page = Page(address_in(explore("The keys are here.", model=tiny.encoder("bert"))._repr_html_()))
+    name = page.raw("GET", f"/{page.token}/bench.json")[2].decode().split('"sentences":[{"id":"')[1].split('"')[0]
+    request = {"slot": "A", "model": 0, "run": 0, "sentence": name, "kinds": ["weight"], "off": ["1-1"]}
+    status, answer = page.ask("draw", request)
+    assert (status, len(answer["sentences"][0]["sentence"]["rows"])) == (200, 7)
+
+
+def test_what_cannot_be_served_is_shown_as_it_is_stored(kernel, monkeypatch):
+    encoder = tiny.encoder("bert")
+    corpus = Corpus((Sentence("a", ("The", "keys")),))
+    run = attentionology.analyze(encoder, corpus, analyses="surface")
+    with pytest.warns(UserWarning, match="shows what is stored"):  # its model is no file
+        cell = run.explore()._repr_html_()
+    assert "iframe" not in cell.split("attentionology.mount")[-1]
+    stored = explore("The keys are here.", model=encoder, live=False)
+    assert stored.live is None
+    assert "attentionology.mount" in stored._repr_html_()
+    monkeypatch.setattr(os, "environ", {"COLAB_RELEASE_TAG": "1"})
+    assert explore("The keys are here.", model=encoder).live is None
