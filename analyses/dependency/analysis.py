@@ -17,6 +17,7 @@ from .best_heads import BestHeads, best_table, gold_facts
 from .control import Control
 from .ensembles import Ensembles
 from .failures import Failures
+from .gains import comparable_statistics
 from .layers import Layers
 from .options import DEPENDENCY, DependencyOptions
 from .rows import DependencyFacts, DependencyResults, Kept, Planned, Words, asked_phrases, guesses_of_heads
@@ -87,8 +88,8 @@ class Dependency(AnalysisOfQuestions[DependencyFacts, DependencyResults, Planned
         return best_table(results).terminal(width)
 
     def comparable(self, counted: Counted[DependencyFacts]) -> Sequence[Comparable]:
-        """Return the held-out accuracy of the best head of each relation."""
-        return (Words(OptionSet(), counted).comparable(),)
+        """Return the held-out accuracy of the best head of each relation, and its gains over rules."""
+        return tuple(comparable_statistics(Words(OptionSet(), counted)))
 
     def record(
         self, options: OptionSet, counted: Counted[DependencyFacts], results: DependencyResults
