@@ -21,18 +21,21 @@ from ..reports.run_folder import EVERY_RUN, RunFolder, address_of
 from ..storage.nearest import did_you_mean
 from ..storage.paths import named_twice
 from .beside import explorers_of
-from .compared_run import Compared, ComparedRun, differ_in, load_compared_run, names_of, pairing_of
+from .compared_run import (
+    NO_RESULT,
+    Compared,
+    ComparedRun,
+    differ_in,
+    in_words,
+    load_compared_run,
+    names_of,
+    pairing_of,
+)
 from .results.run import Run, write_run
 from .stored_run import registered_analysis
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_NO_RESULT = (
-    *("out", "overwrite", "json", "device", "batch_cells", "parts", "part", "workers", "engine", "address"),
-    *("cache", "train_device", "examples"),
-)
-"""The options that do not decide what a run counts."""
 
 
 def compare(
@@ -158,8 +161,9 @@ def _contrasts(
         for first_kind, second_kind in _pairs_of_kinds(first_kinds, second_kinds):
             minuend = () if first_kind is None else first.families[analysis, first_kind]
             subtrahend = () if second_kind is None else second_families[analysis, second_kind]
+            differ = first_kind != second_kind
             first_side, second_side = (
-                Side(name, kind or "", f"{name} ({kind})" if several_kinds and kind else name)
+                Side(name, kind or "", f"{name} ({kind})" if several_kinds and kind and differ else name)
                 for name, kind in zip(names, (first_kind, second_kind), strict=True)
             )
             sides = first_side, second_side
@@ -185,18 +189,11 @@ def _pairs_of_kinds(first: Sequence[str], second: Sequence[str]) -> list[tuple[s
 def _differing_options(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     """Return a sentence that names the options in which two runs differ; empty if there are none."""
     differing = [
-        f"{flag(name)} ({_in_words(first.get(name))} and {_in_words(second.get(name))})"
+        f"{flag(name)} ({in_words(first.get(name))} and {in_words(second.get(name))})"
         for name in dict.fromkeys([*first, *second])
-        if name not in _NO_RESULT and differ_in(first, second, name)
+        if name not in NO_RESULT and differ_in(first, second, name)
     ]
     return f" The runs differ in these options: {', '.join(differing)}." if differing else ""
-
-
-def _in_words(value: Any) -> str:
-    """Return the value of an option as a sentence names it."""
-    if isinstance(value, list | tuple):
-        return " ".join(map(str, value)) or "none"
-    return "none" if value is None else str(value)
 
 
 def compare_folders(

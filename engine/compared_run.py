@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count, product
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import Titles
 from ..analyses.counting.comparable import Comparable
 from ..reports.explorer.data import Explorer
+from ..storage.short_names import distinguishing
 from .results.run import Run
 from .stored_run import restored, states_in
+
+NO_RESULT = (
+    *("out", "overwrite", "json", "device", "batch_cells", "parts", "part", "workers", "engine", "address"),
+    *("cache", "train_device", "examples"),
+)
+"""The options that do not decide what a run counts."""
+
+_LONGEST = 24
+"""The characters of the name of a run that is made of an option."""
 
 Families = Mapping[tuple[str, str], Sequence[Comparable]]
 """The statistics that can be compared, by the name of the analysis and the kind of map, which may be empty."""
@@ -77,21 +89,48 @@ def differ_in(first: Mapping[str, Any], second: Mapping[str, Any], name: str) ->
 
 
 def names_of(runs: Sequence[Compared]) -> list[str]:
-    """Return names that distinguish runs: the models, the maps, the corpora, or several of these.
+    """Return names that distinguish runs: models, maps, corpora, or several of these, without what is alike.
 
-    Models of the same name are distinguished by their shapes; at worst, the runs are numbered.
+    If these are the same, runs are distinguished by the shapes of their models or by their options; at worst, they are
+    called a, b and so on.
     """
     compared = [ComparedRun.of(run) for run in runs]
+    kinds = [list(dict.fromkeys(kind for _, kind in run.families if kind)) for run in compared]
     models = [run.titles.model or "model" for run in compared]
-    maps = [" and ".join(dict.fromkeys(kind for _, kind in run.families if kind)) for run in compared]
+    maps = [" and ".join(of_run) for of_run in kinds]
     corpora = [run.titles.corpus or "corpus" for run in compared]
     shapes = [str(run.record.get("model", {}).get("shape")) for run in compared]
-    differing = [names for names in (models, maps, corpora) if len(set(names)) > 1]
-    combined = [", ".join(filter(None, names)) for names in zip(*differing, strict=True)] if differing else models
-    for candidates in (combined, shapes):
+    # Runs of several kinds have some in common, so that the kinds are no name of a run.
+    named = (models, maps, corpora) if all(len(of_run) < 2 for of_run in kinds) else (models, corpora)
+    differing = [[*map(distinguishing(names).get, names)] for names in named if len(set(names)) > 1]
+    combined = [", ".join(filter(None, names)) for names in zip(*differing, strict=True)] if differing else []
+    for candidates in (combined, shapes, _names_by_options([run.record.get("options", {}) for run in compared])):
         if len(set(candidates)) == len(runs):
             return candidates
-    return [f"{name} ({number})" for number, name in enumerate(combined, start=1)]
+    return [letter for letter, _ in zip(_letters(), runs, strict=False)]
+
+
+def _letters() -> Iterator[str]:
+    """Yield a, b, …, z, aa, ab and so on."""
+    for length in count(1):
+        yield from map("".join, product(ascii_lowercase, repeat=length))
+
+
+def _names_by_options(options: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what distinguishes runs by the one option in which they differ; nothing if there is no such option."""
+    names = dict.fromkeys(name for of_run in options for name in of_run if name not in NO_RESULT)
+    differing = [name for name in names if len({repr(of_run.get(name)) for of_run in options}) > 1]
+    if len(differing) != 1:  # several would be no short name
+        return []
+    found = [f"{differing[0].replace('_', ' ')} {in_words(of_run.get(differing[0]))}" for of_run in options]
+    return found if max(map(len, found)) <= _LONGEST else []
+
+
+def in_words(value: Any) -> str:
+    """Return the value of an option as a sentence names it."""
+    values = value if isinstance(value, list | tuple) else [] if value is None else [value]
+    written = [Path(each).name if isinstance(each, str) and each.startswith("/") else str(each) for each in values]
+    return " ".join(written) or "none"
 
 
 def pairing_of(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Pairing, str]:

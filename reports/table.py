@@ -56,7 +56,7 @@ class ShownTable:
         footnotes: sentences below the table in a terminal and in LaTeX, about some of its rows.
         uncertain: why a value has no interval, where others in its column have one.
         rare: what the rows have in common that are marked as ``rare``, such as ``fewer than 50 words``. A terminal
-            shows them only within `rare_rows`, or if all rows are rare.
+            shows them only within `rare_rows`, or if all rows but totals are rare.
         style: returns the words that mark a row: ``rare``, ``total`` or ``strong``, or several, separated by spaces.
         facts: what stands in the legend for words in braces.
         wide: the least number of columns of a terminal in which intervals are shown.
@@ -158,7 +158,7 @@ class ShownTable:
         n_rare = len(self.rows) - len(frequent)
         if not n_rare:
             return self.rows, []
-        if not frequent or _RARE.get():
+        if _RARE.get() or all("total" in self.style(row).split() for row in frequent):  # or there are none
             return self.rows, [f"n in parentheses: {self.rare}."]
         ones = "rarer one" if n_rare == 1 else "rarer ones"
         return frequent, [f"And {n_rare:,} {ones} ({self.rare}): --rare, or tables/{self.name}.csv."]

@@ -87,7 +87,8 @@ def differences(
     """Return the differences of all groups of a family; reasons for missing numbers call the runs by the ``names``."""
     in_first = {measured.group: measured for measured in first.measured} if first else {}
     in_second = {measured.group: measured for measured in second.measured} if second else {}
-    largest = 1.0 if all(run.unit == "%" for run in (first, second) if run) else math.inf  # that is possible
+    units = {run.unit for run in (first, second) if run}
+    largest = {"%": 1.0, "points": 2.0}.get(units.pop(), math.inf) if len(units) == 1 else math.inf  # that is possible
     rows: dict[str, Difference] = {}
     tested = []
     for group in dict.fromkeys([*in_first, *in_second]):

@@ -37,7 +37,7 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
     ]
     texts = [_values(contrast, row) for row in rows]
     difference_rows(axes, rows, contrast.scale, names=names, texts=texts, links=links)
-    unit = "percentage points" if contrast.unit == "%" else contrast.unit
+    unit = "percentage points" if contrast.is_share else contrast.unit
     label = f"{contrast.quantity}: {contrast.first.name} minus {contrast.second.name} ({unit})"
     axes.set_xlabel(textwrap.fill(label, 90))
     both_names = f"{contrast.first.name} − {contrast.second.name}"
@@ -56,7 +56,7 @@ def _label(contrast: Contrast, row: Difference) -> str:
 
 def _values(contrast: Contrast, row: Difference) -> str:
     """Write the values of both sides as a difference, such as ``71.2 − 65.0``."""
-    digits = 1 if contrast.unit == "%" else 3
+    digits = 1 if contrast.is_share else 3
     return " − ".join(
         f"{contrast.scale * measured.value:.{digits}f}" if measured else "?" for measured in (row.first, row.second)
     )

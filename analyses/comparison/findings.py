@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ...reports.finding import Finding
 from ...reports.format import number, number_interval, signed
+from ...storage.writing import amount
 from ..counting.comparable import Measured
 from ..dependency.accuracy import TOTALS
 from ..shared.explored import address, points, share
 from ..surface.rows import statistic_names
 from .differences import Difference
-from .results import Comparison, Contrast, Side
+from .results import GAIN, Comparison, Contrast, Side
 
 _MAX_NAMED = 2  # the groups that a finding names
 _MAX_FINDINGS = 6  # of a page about differences
@@ -28,17 +30,30 @@ def kinds_findings(comparison: Comparison) -> Iterator[Finding]:
 def comparison_findings(comparison: Comparison, reports: Mapping[str, str] | None = None) -> tuple[Finding, ...]:
     """Return in how many groups of each family the runs differ clearly, and where most."""
     # `reports` has the address of the report of a run, by its name. Other findings lead to the table of their family.
-    about_chosen_heads: list[tuple[Sequence[Difference], Finding]] = []
+    # What is said of gains comes first, and what is said of the accuracies of the same sides is added to it: on other
+    # text, a head may find more only because the rules of that text do, too.
+    by_sides: dict[tuple[str, Side, Side], list[tuple[Sequence[Difference], Finding]]] = {}
     about_others: list[tuple[Sequence[Difference], Finding]] = []
     for position, contrast in enumerate(comparison.contrasts, start=1):
         table = f"#contrast-{position}"
         if of_heads := list(filter(is_about_chosen_heads, contrast.tested)):
             address_of_head = view_of_better(contrast, clearest(of_heads)[0], reports or {})
             text = difference_text(contrast, of_heads, heads=True)
-            about_chosen_heads.append((of_heads, Finding(text, address_of_head or table)))
+            found = of_heads, Finding(text, table if contrast.unit == GAIN else address_of_head or table)
+            key = contrast.analysis, contrast.first, contrast.second
+            by_sides.setdefault(key, []).insert(0 if contrast.unit == GAIN else 1, found)
         elif others := [row for row in contrast.tested if row.group not in TOTALS]:
             about_others.append((others, Finding(difference_text(contrast, others, heads=False), table)))
+    about_chosen_heads = [_with_others(several) for several in by_sides.values()]
     return (*clear_first(about_chosen_heads), *clear_first(about_others))[:_MAX_FINDINGS]
+
+
+def _with_others(
+    several: Sequence[tuple[Sequence[Difference], Finding]],
+) -> tuple[Sequence[Difference], Finding]:
+    """Return the first finding about two sides, with the others as what else is said."""
+    (rows, first), *others = several
+    return rows, replace(first, more=" ".join(finding.whole for _, finding in others))
 
 
 def clear_first(findings: Sequence[tuple[Sequence[Difference], Finding]]) -> tuple[Finding, ...]:
@@ -54,27 +69,35 @@ def difference_text(
     """Say in how many of the tested groups a side is clearly above the other, and name the largest differences."""
     # `heads`: whether the values are held-out accuracies of chosen heads; `noun`: what stands before the names of the
     # sides; `where`: what stands after the groups.
-    clear = clearest(rows)  # all of them if none is significant
+    clear = [row for row in clearest(rows) if not _is_rounded_away(contrast, row)]  # all if none is significant
     first, second = (f"{noun}“{side.name}”" for side in (contrast.first, contrast.second))
-    groups = contrast.family if contrast.family == "relations" else f"groups ({contrast.analysis}, {contrast.family})"
+    groups = "relations" if contrast.analysis == "dependency" else f"groups ({contrast.analysis}, {contrast.family})"
     tested = f"{len(rows)} tested {groups}{where}"
     quantity = "heads chosen on one half of the text and scored on the other" if heads else contrast.quantity
-    if not clear[0].significant:
-        has_another = "finds more or less" if heads else "has larger or smaller values"
-        return (
-            f"In none of {tested}, {first} clearly {has_another} than {second} ({quantity}). The largest difference: "
-            f"{_named(contrast, clear[0])}."
-        )
+    if contrast.unit == GAIN:
+        quantity = f"{contrast.quantity}, {quantity}"
+    adjusted = f"p adjusted by Holm for {amount(len(contrast.tested), 'tests')}"
+    if not clear or not clear[0].significant:
+        text = f"0 of {tested} differ clearly between {first} and {second} ({quantity}; {adjusted})."
+        if not clear:
+            return f"{text} No difference is larger than rounding."
+        return f"{text} The largest difference: {_named(contrast, clear[0])}."
     has_more, less = ("finds more", "less") if heads else ("has larger values", "smaller ones")
+    if contrast.unit == GAIN:
+        has_more = "gains more over rules" if "rule" in contrast.quantity else "gains more over the offset"
     above = sum(row.difference > 0 for row in clear)
     below = len(clear) - above
     largest = [_named(contrast, row) for row in clear[:_MAX_NAMED]]
-    sentences = (
-        f"{first} clearly {has_more} than {second} in {above or 'none'} of {tested}, and {less} in {below or 'none'} "
-        f"({quantity}). The largest difference{'s' if len(largest) > 1 else ''}: {'; '.join(largest)}"
+    return (
+        f"{above} of {tested}: {first} clearly {has_more} than {second}, and {less} in {below} ({quantity}; "
+        f"{adjusted}). The largest difference{'s' if len(largest) > 1 else ''}: {'; '.join(largest)}"
         f"{'; …' if len(clear) > _MAX_NAMED else '.'}"
     )
-    return sentences[0].upper() + sentences[1:]
+
+
+def _is_rounded_away(contrast: Contrast, row: Difference) -> bool:
+    """Whether a difference is shown as 0."""
+    return round(abs(contrast.scale * row.difference), 1 if contrast.is_share else 3) == 0
 
 
 def is_about_chosen_heads(row: Difference) -> bool:
@@ -93,11 +116,12 @@ def _named(contrast: Contrast, row: Difference) -> str:
     sides = (contrast.first, row.first), (contrast.second, row.second)
     values = ", ".join(f"{side.name} {_value(contrast, measured)}" for side, measured in sides if measured)
     counts = " / ".join(dict.fromkeys(f"{measured.n:,}" for _, measured in sides if measured))
-    if contrast.unit == "%":
+    if contrast.is_share:
         difference = points(row.difference, row.low, row.high)
     else:
         difference = f"{signed(row.difference)} {contrast.unit} {number_interval(row.low, row.high)}".rstrip()
-    return f"{group_name(contrast, row.group)} ({values}, n = {counts}; {difference})"
+    adjusted = "" if row.significant else f", adjusted p = {row.p_holm:.3f}"
+    return f"{group_name(contrast, row.group)} ({values}, n = {counts}; {difference}{adjusted})"
 
 
 def group_name(contrast: Contrast, group: str) -> str:
@@ -111,7 +135,8 @@ def group_name(contrast: Contrast, group: str) -> str:
 def _value(contrast: Contrast, measured: Measured) -> str:
     """Write a value as its table does, with the head that was chosen for it."""
     head = measured.choice.partition(" ")[0]
-    value = share(measured.value) if contrast.unit == "%" else number(measured.value)
+    written = points if contrast.unit == GAIN else share if contrast.unit == "%" else number
+    value = written(measured.value)
     return f"{value} by head {head}" if head else value
 
 

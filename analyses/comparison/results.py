@@ -28,11 +28,15 @@ COMPARISON = Schema(
             "run_a map_a run_b map_b", "text", "the two sides: the first run or kind of the command, and another one"
         ),
         TableColumn("n_a n_b", "count", "words, mentions or inputs on each side"),
-        TableColumn("value_a value_b", "as `unit` says", "the values; shares, if the unit is `%`"),
+        TableColumn(
+            "value_a value_b",
+            "as `unit` says",
+            "the values; shares, or gains over a rule, if the unit is `%` or `points`",
+        ),
         TableColumn("difference low high", "as `unit` says", "`value_a` − `value_b`"),
         TableColumn("p p_holm", "p", "the p value, and the one that is adjusted for all tests of the family"),
         TableColumn("choice_a choice_b", "text", "the head that the value belongs to, if one was chosen"),
-        TableColumn("unit", "text", "the unit of the values; `%` if they are shares"),
+        TableColumn("unit", "text", "the unit of the values; `%` if they are shares, `points` if they are gains"),
         TableColumn(
             "paired", "text", "whether both sides read the same inputs: `paired`, `partly paired` or `unpaired`"
         ),
@@ -45,6 +49,9 @@ KINDS = replace(COMPARISON, name="contrasts", rows="The same for the kinds of ma
 SCHEMAS = (COMPARISON, KINDS)
 """The tables of comparisons of runs, and of kinds of maps."""
 
+
+GAIN = "points"
+"""The unit of gains over rules."""
 
 Pairing = Literal["paired", "partly paired", "unpaired"]
 """Whether both sides of a comparison read the same inputs, some of the same inputs, or different ones."""
@@ -97,13 +104,23 @@ class Contrast:
     @property
     def scale(self) -> float:
         """The factor from values to displayed values."""
-        return 100.0 if self.unit == "%" else 1.0
+        return 100.0 if self.is_share else 1.0
+
+    @property
+    def is_share(self) -> bool:
+        """Whether values are shares, or differences of shares, which are shown in percent."""
+        return self.unit in ("%", "points")
 
     @property
     def tested(self) -> list[Difference]:
         """The rows with an adjusted p value, the largest difference first."""
         rows = [row for row in self.differences if row.tested]
         return sorted(rows, key=lambda row: (-row.difference, row.group))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether both sides have any group of the family."""
+        return any(row.first and row.second for row in self.differences)
 
     @property
     def others(self) -> list[Difference]:
@@ -191,7 +208,13 @@ def contrasts_of(
     *,
     min_count: int,
 ) -> list[Contrast]:
-    """Compare all families of an analysis, those of the first side in its order, then those of the second side only."""
+    """Compare all families of an analysis, those of the first side in its order, then those of the second side only.
+
+    Gains over rules are compared on different text alone. On the same text, rules find the same for both sides, so that
+    the differences would be those of the accuracies.
+    """
+    if pairing == "paired":
+        first, second = ([family for family in side if family.unit != GAIN] for side in (first, second))
     in_first, in_second = ({family.family: family for family in families} for families in (first, second))
     return [
         contrast(analysis, in_first.get(name), in_second.get(name), *sides, pairing, min_count=min_count)

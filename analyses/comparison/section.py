@@ -45,6 +45,8 @@ def comparison_section(
     figures: dict[str, Figure] = {}
     parts: list[dict[str, Any]] = []
     for number, contrast in enumerate(comparison.contrasts, start=1):
+        if not contrast.tested:
+            continue  # one sentence says why
         figure, figure_name = contrast_figure(contrast), _figure_name(name, contrast, figures)
         if figure is not None:
             figures[figure_name] = figure
@@ -53,9 +55,12 @@ def comparison_section(
                 "id": f"contrast-{number}",  # to which the findings lead
                 "contrast": contrast,
                 "heading": heading(contrast),
+                "family": _family(contrast),
+                "names": _shortened(_names(contrast)),
                 "short": heading(contrast, _shortened(_names(contrast))),
                 "table": contrast_table(contrast, name=f"{name}_{number}", reports=reports),
-                "significant": sum(row.significant for row in contrast.tested),
+                "above": sum(row.significant and row.difference > 0 for row in contrast.tested),
+                "below": sum(row.significant and row.difference < 0 for row in contrast.tested),
                 "figure": figure_name if figure is not None else None,
             }
         )
@@ -64,7 +69,7 @@ def comparison_section(
         template=Path(__file__).with_name("section.html.j2"),
         context={
             "parts": parts,
-            "notes": comparison.notes,
+            "notes": (*comparison.notes, *_not_compared(comparison)),
             "min_count": comparison.min_count,
             "together": {figure_name: caption for figure_name, (_, caption) in together.items()},
         },
@@ -100,28 +105,60 @@ def comparison_tables(comparison: Comparison, width: int = WIDE, *, findings: Se
     """Return a rich table of the tested groups for each contrast, below what was found and the notes."""
     lines: list[RenderableType] = [findings_list(findings), ""] if findings else []
     lines += [as_line(note) for note in comparison.notes]
+    lines += [as_line(sentence) for sentence in _not_compared(comparison)]
     for contrast in comparison.contrasts:
-        lines += ["", _in_terminal(contrast, comparison.min_count, width)]
+        if contrast.tested:
+            lines += ["", _in_terminal(contrast, width)]
     return Group(*lines)
 
 
-def _in_terminal(contrast: Contrast, min_count: int, width: int) -> RenderableType:
-    """Return the tested rows of a contrast; all rows if none is tested, and a sentence if there are too many."""
-    rows = contrast.tested or contrast.others
+def _not_compared(comparison: Comparison) -> list[str]:
+    """Say in one sentence each which families one side alone has, and which have no group that is tested."""
+    alone = [contrast for contrast in comparison.contrasts if not contrast.is_shared]
+    untested = [contrast for contrast in comparison.contrasts if contrast.is_shared and not contrast.tested]
+    sentences = []
+    if alone:
+        by_side: dict[str, list[str]] = {}
+        for contrast in alone:
+            side = contrast.first if any(row.first for row in contrast.differences) else contrast.second
+            by_side.setdefault(side.name, []).append(_family(contrast))
+        families = "; ".join(f"only {name} has {'; '.join(dict.fromkeys(has))}" for name, has in by_side.items())
+        sentences.append(f"Not compared: {families}.")
+    if untested:
+        families = "; ".join(dict.fromkeys(map(_family, untested)))
+        reasons = "; ".join(dict.fromkeys(_why(row.reason) for each in untested for row in each.differences))
+        sentences.append(f"Not tested: {families}. Reasons: {reasons}.")
+    return sentences
+
+
+def _family(contrast: Contrast) -> str:
+    """Name the family of a contrast, with the kind of map if both runs have the same, unless it is weights."""
+    kind = contrast.first.map
+    is_same = kind not in ("", "weight") and kind == contrast.second.map and contrast.first.run != contrast.second.run
+    return f"{contrast.analysis}, {contrast.family}{f', map “{kind}”' if is_same else ''}"
+
+
+def _why(reason: str) -> str:
+    """Write why a number is missing, without what differs from group to group."""
+    return re.sub(r", of n = [\d,]+$", "", reason.removeprefix("not tested: "))
+
+
+def _in_terminal(contrast: Contrast, width: int) -> RenderableType:
+    """Return the tested rows of a contrast, or a sentence if there are too many."""
+    rows = contrast.tested
     if len(rows) > _MAX_ROWS:
-        lines = [f"{heading(contrast)} (in {contrast.unit})", f"{len(rows)} groups, which are listed in the report."]
-        if contrast.tested:
-            significant = sum(row.significant for row in contrast.tested)
-            lines.append(f"In {significant} of them, the difference is significant.")
+        significant = sum(row.significant for row in rows)
+        lines = [
+            f"{heading(contrast)} (in {contrast.unit})",
+            f"{len(rows)} groups, which are listed in the report.",
+            f"In {significant} of them, the difference is significant.",
+        ]
         return Group(*map(as_line, lines))
     table = contrast_table(contrast)
     note = f"{contrast.statement} In square brackets: 95 % intervals"
-    if not contrast.tested:
-        why_not = f"No group is tested, for example because n is below {min_count}; see the report."
-        return replace(table, notes=[f"{note}.", why_not]).terminal(width)
     notes = [f"{note}, not adjusted for the number of groups. Bold: p (Holm) below 0.05."]
     if untested := len(contrast.others):
-        notes.append(f"Groups that are not tested, for example with n below {min_count}: {untested}; see the report.")
+        notes.append(f"Groups that are not tested, for example with too small an n: {untested}; see the report.")
     return replace(table, rows=[row for row in table.rows if row["tested"]], notes=notes).terminal(width)
 
 
@@ -143,7 +180,7 @@ def _style(row: Row) -> str:
 
 def heading(contrast: Contrast, names: Sequence[str] = ()) -> str:
     """Return the heading of a contrast, for example ``dependency, relations: norm minus weight``."""
-    return f"{contrast.analysis}, {contrast.family}: {' minus '.join(names or _names(contrast))}"
+    return f"{_family(contrast)}: {' minus '.join(names or _names(contrast))}"
 
 
 def _names(contrast: Contrast) -> tuple[str, str]:
@@ -168,8 +205,8 @@ def _figure_name(name: str, contrast: Contrast, taken: dict[str, Figure]) -> str
 def shown_columns(contrast: Contrast, reports: Mapping[str, str]) -> list[TableColumn]:
     """Return the columns in which a contrast is shown, whose values have the unit of the contrast."""
     names = _names(contrast)
-    is_share = contrast.unit == "%"
-    unit = "share" if is_share else "number"
+    is_share = contrast.is_share
+    unit = "number" if not is_share else "share" if contrast.unit == "%" else "points"
     columns = [
         TableColumn("group", "text", "", "group", cell=lambda row: group_name(contrast, row["group"])),
         TableColumn("n_a n_b", "count", "", "n", cell=_numbers),

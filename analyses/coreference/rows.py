@@ -140,6 +140,17 @@ class Mentions(HeadCounts[CoreferenceFacts, CoreferenceAccuracy]):
             measured = measured_heads(members, subsets, replicates, DIRECTIONS)
             seed = self.metric.seed
             families.append(Comparable(f"candidates: {policy}", measured, "antecedents found", "mentions", seed))
+            rules = {name: heldout_baseline(rows, subsets, replicates, [RULES]) for name, rows in members.items()}
+            gains = tuple(
+                replace(
+                    one,
+                    value=one.value - rules[one.group].value,
+                    deviations=one.deviations - rules[one.group].deviations,
+                )
+                for one in measured
+            )
+            quantity = "held-out gain over the rules"
+            families.append(Comparable(f"candidates: {policy}, gains", gains, quantity, "mentions", seed, "points"))
         return families
 
 

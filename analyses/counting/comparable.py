@@ -61,7 +61,8 @@ class Comparable:
         quantity: what the values are, for an axis or a heading: ``"words whose head is found"``.
         counted: what `Measured.n` counts, for example ``"words"``.
         seed: the seed of the bootstrap. Replicates of different seeds are not paired.
-        unit: the unit of the values. With ``"%"``, values are shares from 0 to 1, which are shown in percent.
+        unit: the unit of the values. With ``"%"``, values are shares from 0 to 1, which are shown in percent; with
+            ``"points"``, they are differences of shares, from −1 to 1.
         names: how the model names what the statistics are about, such as its special tokens, for those who read them.
     """
 

@@ -17,6 +17,7 @@ from .best_heads import BestHeads, best_table, gold_facts
 from .control import Control
 from .ensembles import Ensembles
 from .failures import Failures
+from .gains import comparable_statistics
 from .layers import Layers
 from .options import DEPENDENCY, DependencyOptions
 from .rows import DependencyFacts, DependencyResults, LookupContext, PlanContext, Words, asked_phrases, guesses_of_heads
@@ -89,8 +90,8 @@ class Dependency(
         return best_table(results).terminal(width)
 
     def comparable(self, plan_counts: PlanCounts[DependencyFacts]) -> Sequence[Comparable]:
-        """Return the held-out accuracy of the best head of each relation."""
-        return (Words(OptionSet(), plan_counts).comparable(),)
+        """Return the held-out accuracy of the best head of each relation, and its gains over rules."""
+        return tuple(comparable_statistics(Words(OptionSet(), plan_counts)))
 
     def record(
         self, options: OptionSet, plan_counts: PlanCounts[DependencyFacts], results: DependencyResults

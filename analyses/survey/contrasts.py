@@ -155,7 +155,7 @@ class ContrastCollector(Collector[None, SurveyContrasts]):
     def __init__(self, min_count: int) -> None:
         self.min_count = min_count
         self._within: list[SurveyContrast] = []
-        self._pools: dict[tuple[About, Side, Side], _Pool] = {}
+        self._pools: dict[tuple[About, str, Side, Side], _Pool] = {}  # by family of statistics, too
 
     def add(
         self,
@@ -190,7 +190,8 @@ class ContrastCollector(Collector[None, SurveyContrasts]):
     ) -> None:
         """Keep the contrasts of two sides on a treebank, and add them to what the sides have on all treebanks."""
         for compared in contrasts_of("dependency", first, second, sides, pairing, min_count=self.min_count):
-            pool = self._pools.setdefault((about, *sides), _Pool(first[0]))
+            families = {family.family: family for family in (*second, *first)}
+            pool = self._pools.setdefault((about, compared.family, *sides), _Pool(families[compared.family]))
             pool.pairings.add(compared.pairing)
             for row in compared.differences:
                 if row.first is None or row.second is None or min(row.first.n, row.second.n) < self.min_count:
@@ -215,7 +216,7 @@ class ContrastCollector(Collector[None, SurveyContrasts]):
     def _means(self) -> list[SurveyContrast]:
         """Return the differences of means over treebanks, for each pair that several treebanks have."""
         results = []
-        for (about, first_side, second_side), pool in self._pools.items():
+        for (about, _, first_side, second_side), pool in self._pools.items():
             # The number of treebanks by relation. The difference on a single one is in `within`, and is no mean.
             several = {relation: n_treebanks for relation, n_treebanks in pool.treebanks.items() if n_treebanks > 1}
             if not several:

@@ -18,6 +18,7 @@ from ...corpora_loaders.releases import grouped_reasons
 from ...reports.columns import Row, Schema, TableColumn
 from ...reports.format import head_name
 from ...reports.run_folder import address_of
+from ...storage.short_names import distinguishing
 from ..comparison.results import Contrast
 from ..dependency.accuracy import TOTALS, Asked
 from ..questions import Question
@@ -135,13 +136,13 @@ class SurveyFacts:
 
     @property
     def short_models(self) -> dict[str, str]:
-        """The short names of the models, see `short_names`."""
-        return short_names(self.models)
+        """The names of the models without what is alike, see `distinguishing`."""
+        return distinguishing(self.models)
 
     @property
     def short_treebanks(self) -> dict[str, str]:
         """The short names of the treebanks."""
-        return short_names(self.treebanks)
+        return distinguishing(self.treebanks)
 
     @property
     def failures(self) -> list[tuple[CellResult, CellFailure]]:

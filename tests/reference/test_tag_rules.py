@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import attentionology
+from attentionology.analyses.counting.held_out import interval_around, standard_error
 from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.best_heads import BEST
@@ -223,3 +224,30 @@ def test_a_treebank_of_single_words_has_no_relation_to_choose_a_rule_for():
     best = attentionology.analyze(tiny.encoder(), texts, analyses="dependency")["dependency"].best
     assert best["total"].tolist() == [1, 1, 0, 1]  # the root is a word, but no head can find it
     assert best[["tag_offset_heldout", "tag_rule_heldout", "tag_rule_gain", "heldout_gain"]].isna().all(axis=None)
+
+
+def test_gains_of_runs_are_those_of_the_table_and_the_strongest_rule_is_subtracted():
+    run = attentionology.analyze(
+        tiny.randomized("bert"),
+        attentionology.Treebank(load_treebank(SAMPLE_TREEBANK).sentences[:40]),
+        analyses="dependency",
+        options=attentionology.CountOptions(replicates=30),
+    )
+    (part,), best = run.parts, run["dependency"].best.set_index("relation")
+    accuracies, over_offset, over_rules = part.analysis.comparable(part.counts)
+    assert (accuracies.unit, over_offset.unit, over_rules.unit) == ("%", "points", "points")
+    compared = 0
+    for accuracy, offset, rule in zip(accuracies.measured, over_offset.measured, over_rules.measured, strict=True):
+        row = best.loc[accuracy.group]
+        assert (accuracy.group, accuracy.choice, accuracy.n) == (rule.group, rule.choice, offset.n)
+        np.testing.assert_allclose(offset.value, row["heldout_gain"], atol=1e-12)
+        names = ("heldout", "tag_offset", "tag_rule")
+        gains = [tuple(row[f"{name}_gain{end}"] for end in ("", "_low", "_high")) for name in names]
+        if math.isnan(rule.value):
+            continue
+        least = min(gain for gain, *_ in gains)  # over the strongest rule
+        np.testing.assert_allclose(rule.value, least, atol=1e-12)
+        low, high = interval_around(rule.value, standard_error(rule.deviations))
+        assert any(np.allclose((least, low, high), of_rule, atol=1e-9) for of_rule in gains)
+        compared += rule.value != offset.value
+    assert compared > 5

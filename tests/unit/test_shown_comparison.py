@@ -12,7 +12,7 @@ from matplotlib.text import Text
 
 from attentionology.analyses.comparison.figures import contrast_figure
 from attentionology.analyses.comparison.findings import comparison_findings, kinds_findings
-from attentionology.analyses.comparison.results import Comparison, Contrast, Side, contrast
+from attentionology.analyses.comparison.results import Comparison, Contrast, Side, contrast, contrasts_of
 from attentionology.analyses.comparison.section import comparison_section, comparison_tables, contrast_table
 from attentionology.analyses.counting.comparable import Comparable, Measured
 from attentionology.reports.page import write_report
@@ -105,13 +105,23 @@ def test_the_terminal_shows_the_tested_groups():
         names = ("group", "n", "norm %", "weight %", "difference", "p (Holm)", "chosen by norm", "chosen by weight")
         assert [cell.strip() for cell in line.split("│")[1:-1]] == [row[name] for name in names]
     assert "iobj" not in said
-    assert "Groups that are not tested, for example with n below 50: 1; see the report." in said
+    assert "Groups that are not tested, for example with too small an n: 1; see the report." in said
 
 
-def test_if_no_group_is_tested_all_are_shown():
-    said = printed(Comparison((shares(40),), 50), 140)
-    assert said.count("class ") == 2
-    assert "No group is tested, for example because n is below 50; see the report." in said
+def test_what_cannot_be_compared_or_tested_is_one_sentence():
+    only_first = replace(
+        shares(60),
+        family="entropy",
+        differences=tuple(replace(row, second=None, p_holm=math.nan) for row in shares(60).differences),
+    )
+    comparison = Comparison((shares(40), only_first, replace(only_first, family="shares")), 50)
+    said = " ".join(printed(comparison, 140).split())
+    assert said == (
+        "Not compared: only norm has surface, entropy; surface, shares. Not tested: surface, all layers. Reasons: "
+        "fewer than 50 in one of the runs."
+    )
+    assert comparison_section(comparison, name="c", title="").context["parts"] == []
+    assert len(comparison.table) == 6  # the table has all of them
 
 
 def test_a_finding_says_which_kind_of_map_finds_more():
@@ -121,12 +131,12 @@ def test_a_finding_says_which_kind_of_map_finds_more():
     (row,) = (row for row in found.tested if row.significant)
     interval = f"+20.0 points [{100 * row.low:.1f}, {100 * row.high:.1f}]"
     assert finding.text == (
-        "The map “norm” clearly finds more than the map “weight” in 1 of 2 tested relations, and less in none (heads "
-        "chosen on one half of the text and scored on the other). The largest difference: det (norm 80.0 % by head "
-        f"3-9, weight 60.0 % by head 1-2, n = 100 / 101; {interval})."
+        "1 of 2 tested relations: the map “norm” clearly finds more than the map “weight”, and less in 0 (heads chosen "
+        "on one half of the text and scored on the other; p adjusted by Holm for 2 tests). The largest difference: det "
+        f"(norm 80.0 % by head 3-9, weight 60.0 % by head 1-2, n = 100 / 101; {interval})."
     )
     (turned,) = kinds_findings(Comparison((compared("%", -1),), 50))  # obj is above, but not clearly
-    said = "The map “weight” clearly finds more than the map “norm” in none of 2 tested relations, and less in 1 ("
+    said = "0 of 2 tested relations: the map “weight” clearly finds more than the map “norm”, and less in 1 ("
     assert turned.text.startswith(said)
     assert turned.address == finding.address == "#head=3-9&relation=det&direction=dep->head&kind=norm"
 
@@ -139,7 +149,7 @@ def with_p(found: Contrast, p: float) -> Comparison:
 
 @pytest.mark.parametrize(
     ("p", "said"),
-    [(0.0499, "clearly finds more than"), (0.05, "In none of 2 tested relations, the map “norm”")],
+    [(0.0499, "clearly finds more than"), (0.05, "0 of 2 tested relations differ clearly between the map “norm”")],
 )
 def test_a_finding_about_kinds_of_maps_hangs_on_the_adjusted_p(p, said):
     (finding,) = kinds_findings(with_p(compared("%"), p))
@@ -160,13 +170,13 @@ def test_the_headline_of_a_comparison_says_what_its_table_says(unit, p):
     difference, _, limits = rows["det"]["difference"].partition(" ")
     named = (
         f"det (norm {values[0]}{mark} by head 3-9, weight {values[1]}{mark} by head 1-2, n = {rows['det']['n']}; "
-        f"{difference} {'points' if unit == '%' else unit} {limits})."
+        f"{difference} {'points' if unit == '%' else unit} {limits}{'' if p < 0.05 else ', adjusted p = 0.050'})."
     )
-    how = "(heads chosen on one half of the text and scored on the other)"
+    how = "(heads chosen on one half of the text and scored on the other; p adjusted by Holm for 2 tests)"
     if p < 0.05:
-        said = f"“norm” clearly finds more than “weight” in 1 of 2 tested relations, and less in none {how}."
+        said = f"1 of 2 tested relations: “norm” clearly finds more than “weight”, and less in 0 {how}."
     else:
-        said = f"In none of 2 tested relations, “norm” clearly finds more or less than “weight” {how}."
+        said = f"0 of 2 tested relations differ clearly between “norm” and “weight” {how}."
     assert finding.text == f"{said} The largest difference: {named}"
     assert finding.address == "../a%20b/report.html#head=3-9&relation=det&direction=dep->head&kind=norm"
 
@@ -178,14 +188,15 @@ def test_a_finding_names_two_of_several_differences_and_says_that_there_are_more
     values = {"det": 0.1, "obj": -0.3, "nsubj": 0.2, "case": -0.4, "amod": 0.15, "all": 0.9}
     made = {name: replace(row, group=name, difference=value, p_holm=0.01) for name, value in values.items()}
     for left_out, counted, ending in (
-        ((), "in 3 of 5 tested relations, and less in 2 (", "; …"),
-        (("det", "nsubj", "amod"), "in none of 2 tested relations, and less in 2 (", "."),
+        ((), "3 of 5", "; …"),
+        (("det", "nsubj", "amod"), "0 of 2", "."),
     ):
         rows = tuple(each for name, each in made.items() if name not in left_out)
         one = Comparison((replace(found, differences=rows),), 50)
         (finding,) = comparison_findings(one, {"one": "a/report.html"})
         assert finding.address == "a/report.html#head=1-2&relation=case&direction=head->dep&kind=weight"
-        assert finding.text.startswith(f"“norm” clearly finds more than “weight” {counted}heads chosen")
+        more = "“norm” clearly finds more than “weight”, and less in 2 (heads chosen"
+        assert finding.text.startswith(f"{counted} tested relations: {more}")
         named = finding.text.partition("The largest differences: ")[2]
         assert re.findall(r"(\w+) \(norm", named) == ["case", "obj"]
         assert named.endswith(f"]){ending}")
@@ -225,10 +236,40 @@ def test_statistics_without_heads_have_a_headline_of_their_own():
     entropy = replace(found, analysis="surface", family="entropy", quantity="mean entropy", differences=tuple(rows))
     (finding,) = comparison_section(Comparison((entropy,), 50), name="comparison", title="").findings
     assert finding.text.startswith(
-        "“norm” clearly has larger values than “weight” in 1 of 2 tested groups (surface, entropy), and smaller ones "
-        "in none (mean entropy). The largest difference: det (norm 0.800, weight 0.600, n = 100 / 101; +0.200 nats ["
+        "1 of 2 tested groups (surface, entropy): “norm” clearly has larger values than “weight”, and smaller ones in "
+        "0 (mean entropy; p adjusted by Holm for 2 tests). The largest difference: det (norm 0.800, weight 0.600, n = "
+        "100 / 101; +0.200 nats ["
     )
     assert finding.address == "#contrast-1"
+
+
+def test_gains_come_first_and_differences_that_are_shown_as_0_are_none():
+    """On other text, gains over rules are compared, too: what is said of accuracies follows."""
+    accuracies = compared("%")
+    gains = replace(
+        accuracies, family="gains over the rules", quantity="held-out gain over the strongest rule", unit="points"
+    )
+    (finding,) = comparison_findings(Comparison((accuracies, gains), 50))
+    assert finding.text.startswith(
+        "1 of 2 tested relations: “norm” clearly gains more over rules than “weight”, and less"
+    )
+    assert "(norm +80.0 points by head 3-9, weight +60.0 points by head 1-2," in finding.text
+    assert finding.more.startswith("1 of 2 tested relations: “norm” clearly finds more than “weight”")
+    assert finding.address == "#contrast-2"
+    equal = tuple(replace(row, difference=1e-5) for row in accuracies.differences)
+    (none,) = comparison_findings(Comparison((replace(accuracies, differences=equal),), 50))
+    assert none.text.startswith("0 of 2 tested relations differ clearly")
+    assert none.text.endswith(" No difference is larger than rounding.")
+
+
+def test_on_the_same_text_gains_are_left_out():
+    """The rules find the same for both sides, so that the differences would be those of accuracies."""
+    family = Comparable("relations", (Measured("det", 0.5, 100, np.zeros(0)),), "words found", "words", 0)
+    sides = Side("one", "norm", "norm"), Side("two", "norm", "norm")
+    both = [family, replace(family, family="gains", unit="points")]
+    for pairing, families in (("paired", ["relations"]), ("unpaired", ["relations", "gains"])):
+        found = contrasts_of("dependency", both, both, sides, pairing, min_count=50)
+        assert [each.family for each in found] == families
 
 
 def test_without_chosen_heads_there_is_no_finding_about_kinds():
@@ -309,7 +350,7 @@ def test_figures_of_one_name_are_numbered_from_the_second_on():
     section = comparison_section(Comparison((of_surface, compared("%"), compared("%")), 50), name="c", title="")
     assert [*section.figures] == ["c-dependency-all", "c-dependency-relations", "c-dependency-relations-2"]
     assert [part["figure"] for part in section.context["parts"]] == [*section.figures]
-    assert [part["significant"] for part in section.context["parts"]] == [1, 1, 1]
+    assert [(part["above"], part["below"]) for part in section.context["parts"]] == [(1, 0)] * 3
     assert comparison_section(Comparison((of_surface,), 7), name="c", title="").context["min_count"] == 7
 
 
@@ -372,8 +413,7 @@ def test_the_page_says_what_is_tested(tmp_path):
         write_report(tmp_path / str(n), run=RUN, sections=[comparison_section(comparison, name="c", title="C")])
         text = (tmp_path / str(n) / "report.html").read_text(encoding="utf-8")
         pages[n] = " ".join(text.split())
-    assert "None of these differences is tested." in pages[40]
-    assert "No difference is tested." in pages[40]
+    assert "Not tested: surface, all layers. Reasons: fewer than 50 in one of the runs." in pages[40]
     assert "tested groups, " not in pages[40]
     assert "Of 2 tested groups, 2 differ significantly" in pages[60]
     assert "chosen by norm" not in pages[60]
