@@ -11,7 +11,7 @@ INSTALLED := $(VENV)/installed
 unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint $(VERSIONS)
 
-.PHONY: help demo docs pages test slow quick shown mutate check lint types tests bench page clean
+.PHONY: help demo docs pages test slow quick shown mutate check lint types types_of_package tests bench page clean
 
 help:
 	@echo "make demo    set up, analyze the sample treebank with the demo model, print the table"
@@ -50,6 +50,10 @@ lint: $(INSTALLED)
 types: $(INSTALLED)
 	$(BIN)/mypy
 
+# Those of the tests, which are as much code again, are checked with the slow tests.
+types_of_package: $(INSTALLED)
+	$(BIN)/mypy src/attentionology benchmarks docs hatch_build.py
+
 # Names in docstrings must exist (-n), and a warning is an error (-W). Every build is a full one (-E), and the site holds
 # nothing but its pages, so that two builds of the same source are equal.
 SPHINX = HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W -n -E --keep-going --quiet -b html
@@ -74,7 +78,7 @@ PYTEST = OMP_NUM_THREADS=$(THREADS) $(BIN)/python -m pytest --numprocesses $(PRO
 
 # Mypy and then the pages, which are one process each and take about a minute, are made beside the first tests.
 test: lint
-	$(MAKE) --no-print-directory --jobs 2 types tests pages
+	$(MAKE) --no-print-directory --jobs 2 types_of_package tests pages
 
 # Several processes that import everything for the first time would all compile the same modules. One does it before them,
 # once in an environment, beside mypy. What it finds wrong is found again by the tests.
@@ -85,7 +89,7 @@ tests: $(VENV)/compiled
 	CHECK_SHAPES=0 $(PYTEST) -m "not slow" tests/unit tests/reference tests/acceptance
 
 # With shapes checked, which the other tests leave out.
-slow: $(INSTALLED)
+slow: $(INSTALLED) types
 	$(PYTEST) tests/unit tests/reference
 	CHECK_SHAPES=0 $(PYTEST) -m slow tests/acceptance
 

@@ -95,6 +95,7 @@ def test_the_results_are_those_of_one_process(done, model, tmp_path):
     assert "of the first fold" in (done / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_with_the_next_block(done, model, tmp_path, monkeypatch):
     calls = []
 
