@@ -100,10 +100,10 @@ class PredictedTrees(ProbeQuestion):
     name = "predicted_trees"
     template = Path(__file__).with_name("predicted_trees.html.j2")
 
-    def look(self, looking: Kept) -> list[dict[str, Any]] | None:
+    def look(self, lookup_context: Kept) -> list[dict[str, Any]] | None:
         """Keep the sentences that are shown, and the heads that the first run of each probe predicts in them."""
-        inputs, kept = looking.inputs, list[dict[str, Any]]()
-        for outcome in looking.trained.outcomes:
+        inputs, kept = lookup_context.inputs, list[dict[str, Any]]()
+        for outcome in lookup_context.trained.outcomes:
             for number, (decoding, predicted) in outcome.shown.items():
                 sentence = inputs.sentences[number]
                 fold = next(index for index, split in enumerate(inputs.splits, start=1) if number in split.tested)
@@ -123,18 +123,18 @@ class PredictedTrees(ProbeQuestion):
                 )
         return kept or None
 
-    def join(self, looked: Sequence[Any]) -> Any:
+    def join(self, lookups: Sequence[Any]) -> Any:
         """Return the sentences of the first of merged runs."""
-        return next(iter(looked), None)
+        return next(iter(lookups), None)
 
-    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> tuple[PredictedTree, ...] | None:
+    def find(self, counts: Tested, lookups: Any, earlier: Mapping[str, Any]) -> tuple[PredictedTree, ...] | None:
         """Return the trees; None without any."""
-        if not looked:
+        if not lookups:
             return None
         lists = ("words", "heads", "relations", "predicted")
         return tuple(
             PredictedTree(**{name: tuple(value) if name in lists else value for name, value in row.items()})
-            for row in looked
+            for row in lookups
         )
 
     def draw(self, answer: tuple[PredictedTree, ...], results: ProbeResults, title: str) -> Mapping[str, Figure]:
