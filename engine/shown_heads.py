@@ -18,6 +18,7 @@ from ..analyses.contract import OptionError
 from ..reports.drawing import STYLE
 from ..reports.explorer.data import Explorer
 from ..reports.explorer.view import mounted, page
+from ..reports.fonts import advice, advice_of_direction, texts_of, use_fallbacks
 from ..reports.heads import HeadView, Layout, as_text, draw, draw_into
 from ..reports.heads.explored import as_explorer, opening
 from ..reports.tables import csv_text
@@ -155,22 +156,17 @@ class Shown:
         date_entry = {"svg": "Date", "pdf": "CreationDate"}.get(kind)
         metadata = {date_entry: None} if date_entry else {}
         stream = BytesIO()
-        with mpl.rc_context(STYLE), warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            self.figure().savefig(stream, format=kind, metadata=metadata, bbox_inches="tight")
-        is_right_to_left = any(view.is_right_to_left for view in chain.from_iterable(self.drawn))
-        if kind != "svg" and mpl.__version_info__ < (3, 11) and is_right_to_left:  # 3.11 connects and orders letters
-            warnings.warn(
-                f"Matplotlib {mpl.__version__} writes the letters of right-to-left words from the left in a "
-                f"{kind.upper()}; install Matplotlib 3.11, or save an SVG",
-                stacklevel=3,
-            )
-        if kind != "svg" and any("missing from font" in str(warning.message) for warning in caught):
-            warnings.warn(
-                f"the font of the {kind.upper()} lacks some characters of the words; an SVG is shown with the fonts of "
-                "its reader",
-                stacklevel=3,
-            )
+        figure, lines = self.figure(), list[str]()
+        if kind != "svg":
+            without = use_fallbacks(figure)
+            lines = [
+                advice(without, kind.upper()) if without else "", advice_of_direction(texts_of(figure), kind.upper()),
+            ]  # fmt: skip
+        with mpl.rc_context(STYLE), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")
+            figure.savefig(stream, format=kind, metadata=metadata, bbox_inches="tight")
+        for line in filter(None, lines):
+            warnings.warn(line, stacklevel=3)
         return stream.getvalue()
 
     def explorer(self) -> Explorer:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar, cast
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -27,6 +27,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter
 
 from ..storage.characters import in_document
+from .fonts import advice, advice_of_direction, texts_of, use_fallbacks
+from .streams import complain
 
 PALETTE: dict[str, Any] = json.loads((Path(__file__).parent / "palette.json").read_text(encoding="utf-8"))
 """The colors of figures and of the page, for light paper first and then for a dark page."""
@@ -136,17 +138,30 @@ def _artists(artist: Artist) -> Iterator[Artist]:
         yield from _artists(child)
 
 
-_FURTHER_FORMATS: ContextVar[tuple[str, ...]] = ContextVar("further formats of figures", default=())
+class _Formats(NamedTuple):
+    """The formats beside SVG in which figures are written, and what is said when all are written."""
+
+    endings: tuple[str, ...]
+    without: set[str]  # characters that no font has
+    remarks: set[str]
+
+
+_FURTHER_FORMATS: ContextVar[_Formats] = ContextVar("further formats of figures")
 
 
 @contextmanager
 def figure_formats(*further: str) -> Iterator[None]:
-    """Let figures be written in further formats beside SVG while the block runs."""
-    token = _FURTHER_FORMATS.set(further)
+    """Let figures be written in further formats beside SVG while the block runs, and say at its end what they lack."""
+    formats = _Formats(further, set(), set())
+    token = _FURTHER_FORMATS.set(formats)
     try:
         yield
     finally:
         _FURTHER_FORMATS.reset(token)
+    if formats.without:
+        formats.remarks.add(advice("".join(sorted(formats.without)), " or ".join(map(str.upper, further))))
+    for line in sorted(formats.remarks):
+        complain(f"Warning: {line}", 0)
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
@@ -159,17 +174,26 @@ def save(figure: Figure, folder: Path, name: str) -> None:
         if engine:
             engine.execute(figure)
 
+    formats = _FURTHER_FORMATS.get(_Formats((), set(), set()))
     folder.mkdir(parents=True, exist_ok=True)
     with mpl.rc_context(STYLE), warnings.catch_warnings():
-        if not _FURTHER_FORMATS.get():  # the font of an SVG is that of its reader
-            warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        for ending in ("svg", *_FURTHER_FORMATS.get()):
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # for which there is one line of advice
+        for number, ending in enumerate(("svg", *formats.endings)):
+            if number == 1:  # the fonts of an SVG are those of its reader, so that it is the same on every machine
+                _use_fallbacks(figure, formats)
             if ending == "svg" and engine:
                 # `savefig` draws twice, the first time into nothing and only for the layout: a third of its time.
                 vars(figure)["draw"] = lay_out
             dated = {"svg": "Date", "pdf": "CreationDate"}.get(ending)  # the same figure gives the same file
             metadata = {dated: None} if dated else None
             figure.savefig(folder / f"{name}.{ending}", metadata=metadata, bbox_inches="tight")
+
+
+def _use_fallbacks(figure: Figure, formats: _Formats) -> None:
+    """Let a figure have fonts of the system, and note what they lack."""
+    formats.without.update(use_fallbacks(figure))
+    if line := advice_of_direction(texts_of(figure), " or ".join(map(str.upper, formats.endings))):
+        formats.remarks.add(line)
 
 
 def panels(

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from ..storage.characters import one_line, visible
 
@@ -106,3 +107,18 @@ def _discard(stream: TextIO) -> None:
 
 WIDE = 130
 """The least number of columns of a terminal that shows tables with intervals."""
+
+
+@contextmanager
+def warnings_in_one_line() -> Iterator[None]:
+    """Let what Python warns of have no place in the source, of which the reader of a terminal has no use."""
+    with_place = warnings.formatwarning
+
+    def formatted(message: Warning | str, category: type[Warning], *place: Any) -> str:
+        return f"Warning: {message}\n" if category is UserWarning else with_place(message, category, *place)
+
+    warnings.formatwarning = formatted
+    try:
+        yield
+    finally:
+        warnings.formatwarning = with_place

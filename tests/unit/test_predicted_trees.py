@@ -66,7 +66,7 @@ def test_the_heads_of_a_stored_run_are_those_that_its_table_counts():
     """The drawing fits into a page, and has as many right heads as the first run of its way of decoding."""
     run = load_run(RUNS / "probe")
     (part,) = run.parts
-    counts = Probing().counts(run.options, part.counts)
+    counts = part.analysis.counts(run.options, part.plan_counts)
     trees = part.results.answers["predicted_trees"]
     assert len(trees) == 3
     of_sentence = {sentence.id: number for number, sentence in enumerate(counts.sentences)}
