@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from torch import Tensor
 
@@ -12,10 +12,11 @@ from ...analyses.dependency.decisions import READINGS, head_guesses, word_positi
 from ...analyses.dependency.picks import PICKS, relationships
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.tree import is_punct
-from ...extractors import MapBatch, MapMaker, SharedBatch, shared_batches
+from ...extractors import shared_batches
 from ...extractors.maps.map_maker import map_batch_of
 from ...extractors.replaceable.heads_off import Head
 from ...storage.writing import running_text
+from ..decided import only_heads, read_as
 from .live_model import LiveModel
 
 LEFT_OUT: dict[str, Collection[str]] = {
@@ -63,7 +64,9 @@ def uses(model: LiveModel, sentences: Iterable[Sentence], question: Question) ->
     """Yield the uses of a head in some sentences, batch by batch, each with the number of sentences read so far."""
     maker, n_read = model.maker(question.kind), 0
     for batch in shared_batches(model.encoder, sentences, max_length=model.most_pieces):
-        of_head = _of_head(maker, batch, question.head)
+        layer, _ = question.head
+        of_layers = map_batch_of(maker, *maker(batch.encoder, batch.pieces, layer + 1), batch)
+        of_head = only_heads(of_layers, [question.head])
         guesses = head_guesses(of_head, len(READINGS))[:, READINGS.index(question.direction), 0, 0]
         position = word_positions(of_head)
         n_read += len(batch)
@@ -72,28 +75,9 @@ def uses(model: LiveModel, sentences: Iterable[Sentence], question: Question) ->
             words = {place: word for word, place in enumerate(position[index, : len(sentence)].tolist())}
             picked = [words.get(int(guesses[index, place])) for place in words]
             values = of_head.maps[index, 0, 0].cpu()[list(words)][:, list(words)]
-            read = _read(values, question.direction)
+            read = read_as(values, question.direction)
             found += _in_sentence(sentence, picked, list(words), read, question, model.encoder.causal)
         yield n_read, found
-
-
-def _of_head(maker: MapMaker, batch: SharedBatch, head: Head) -> MapBatch:
-    """Return the maps of one head, or of the layer if all of its heads share one."""
-    layer, number = head
-    maps, lengths = maker(batch.encoder, batch.pieces, layer + 1)
-    number = min(number, maps.shape[2] - 1)
-    whole = map_batch_of(maker, maps, lengths, batch)
-
-    def recompute(indices: Sequence[int], _first_layers: int | None = None) -> list[Tensor]:
-        return [exact[layer : layer + 1, number : number + 1] for exact in whole.exact(indices, layer + 1)]
-
-    return replace(whole, maps=maps[:, layer : layer + 1, number : number + 1], recompute=recompute)
-
-
-def _read(values: Tensor, direction: str) -> Tensor:
-    """Return a map of words as it is read: each row has the values of all words for one word."""
-    turned = values.T
-    return {"dep->head": values, "head->dep": turned, "both": values + turned}[direction]
 
 
 def _in_sentence(
