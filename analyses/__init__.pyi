@@ -36,6 +36,7 @@ from .counting.metric import Metric as Metric
 from .counting.outcomes import Counts as Counts
 from .counting.outcomes import OutcomeCounts as OutcomeCounts
 from .dependency.accuracy import DependencyAccuracy as DependencyAccuracy
+from .dependency.options import DecisionOptions as DecisionOptions
 from .dependency.options import DependencyOptions as DependencyOptions
 from .dependency.rows import DependencyResults as DependencyResults
 from .explanation.attention.batch import examine as examine

@@ -96,17 +96,18 @@ class AlignJob(Job):
             warnings=tuple(bitext.remarks()),
         )
 
-    def finish(self, run: Run, prepared: Prepared, stages: Stages) -> None:
+    def finish(self, run: Run, prepared: Prepared, stages: Stages) -> Run:
         """Write the links, if that was asked for."""
         write = self.groups[LinkOptions].write
         if write is None:
-            return
+            return run
         read = reader_of(prepared.setting.model, prepared.limits)
         merge = self.groups[AlignmentOptions].merge
         with stages("write links"):
             choice = run[Alignment.name].chosen
             links = chosen_links(prepared.setting.corpus, choice.series, choice.layer, merge, read)
             write_links(write, links, overwrite=True)  # it has been checked before the sentence pairs were read
+        return run
 
 
 def align(

@@ -11,6 +11,8 @@ from typing import Any
 import pandas as pd
 
 from ..analyses.contract import AnalysisRow, OptionError, OptionGroup, OptionSet, Setting
+from ..analyses.dependency.analysis import Dependency
+from ..analyses.dependency.options import DecisionOptions, DependencyOptions
 from ..analyses.option_groups import check_value, names_in
 from ..analyses.registry import choose_analyses, load_analysis, registered_analyses
 from ..analyses.shared.builtin import SAMPLE, load_head
@@ -22,17 +24,18 @@ from ..corpora_loaders import Corpus, PlainText, Texts
 from ..corpora_loaders.documents import Documents
 from ..corpora_loaders.errors import CorpusError
 from ..corpora_loaders.in_memory import files_or_corpus
-from ..extractors import AnyModel
+from ..extractors import AnyModel, Encoder
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.help.options import flag
 from ..reports.progress import Stages, showing
 from .corpus import CorpusOptions, check_analyses, check_files, cut_text, files_of, has_trees, read_corpus, unmet
 from .counting.job import Job, Prepared
 from .counting.passes import Limits
+from .decided import DECISIONS, decisions_of
 from .execution import execute
 from .results.run import Run
 
-_OF_ALL: tuple[type[Any], ...] = (ModelOptions, CorpusOptions, LimitOptions, ExampleOptions)
+_OF_ALL: tuple[type[Any], ...] = (ModelOptions, CorpusOptions, LimitOptions, ExampleOptions, DecisionOptions)
 """The option groups that do not belong to an analysis."""
 
 
@@ -91,6 +94,11 @@ class AnalyzeJob(Job):
         if corpus is None:
             check_analyses(files, chosen)
         self._check_that_all_are_read(chosen)
+        if self.groups[DecisionOptions].decisions:
+            if Dependency.name not in (row.name for row in chosen):
+                raise OptionError("--decisions is for the analysis dependency, not among --analyses")
+            if self.groups[DependencyOptions].trees != "basic":
+                raise OptionError("--decisions needs basic trees, in which a word has one head; leave out --trees")
         check_value("seed", self.seed, Seed)
         for file in self._files_in_options():
             if not file.exists():
@@ -159,6 +167,22 @@ class AnalyzeJob(Job):
             resolved=resolved,
             warnings=() if corpus is not None else tuple(unmet(files, setting.corpus)),
         )
+
+    def finish(self, run: Run, prepared: Prepared, stages: Stages) -> Run:
+        """Let the run give decisions, and make those that are asked for."""
+        # A model that was not given is loaded again when it is needed, so that runs do not keep it in memory.
+        given = prepared.setting.encoder if "model" in prepared.resolved else None
+        corpus, maps, limits = prepared.setting.corpus, prepared.maps, prepared.limits
+
+        def decided(names: Sequence[str], model: Encoder | None = given) -> pd.DataFrame:
+            return decisions_of(run, names, model or self.model.load(), corpus, maps, limits)
+
+        names = self.groups[DecisionOptions].decisions
+        beside = {}
+        if names:
+            with stages("decisions"):
+                beside[DECISIONS] = decided(names, prepared.setting.encoder)
+        return replace(run, decided=decided, beside=beside)
 
 
 def analyze(

@@ -149,8 +149,7 @@ def _run(
     }
     stored = partial(states_of, run, counts, record, corpus_read)
     run = replace(run, record=complete_record(record, parts, run.options), stored=stored)
-    job.finish(run, prepared, stages)
-    return run
+    return job.finish(run, prepared, stages)
 
 
 def _describe_inputs(

@@ -4,16 +4,35 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
+_PARQUET: ContextVar[bool] = ContextVar("parquet", default=False)
+
+
+@contextmanager
+def also_as_parquet() -> Iterator[None]:
+    """Let `write_csv` write each table as parquet, too, while the block runs."""
+    token = _PARQUET.set(True)
+    try:
+        yield
+    finally:
+        _PARQUET.reset(token)
+
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Write a table without its index, and create the folder if necessary; see `csv_text`."""
+    """Write a table without its index, and create the folder if necessary; see `csv_text` and `also_as_parquet`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(csv_text(table), encoding="utf-8", newline="")
+    if _PARQUET.get():
+        # Without this, a column of numbers and texts, such as one with a dash, would be refused.
+        mixed = {name: "string" for name, column in table.items() if column.dtype == object}
+        table.astype(mixed).to_parquet(path.with_suffix(".parquet"), index=False)
 
 
 def csv_text(table: pd.DataFrame) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from ..analyses.contract import OptionGroup, OptionSet
+from ..analyses.dependency.options import DecisionOptions
 from ..analyses.registry import registered_analyses
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.input_options import ExampleOptions, LimitOptions, ModelOptions, OutputOptions, default_folder
@@ -43,6 +44,7 @@ class Analyze:
 
     limits: LimitOptions = field(default_factory=LimitOptions)
     kept: ExampleOptions = field(default_factory=ExampleOptions)
+    decided: DecisionOptions = field(default_factory=DecisionOptions)
 
     seed: Seed = 0
     """The seed of everything random: the bootstrap, the halves of the corpus, the weights of the control, the masks,
@@ -83,7 +85,10 @@ def analyze_command() -> type[Analyze]:
 
 def _check_options(groups: Sequence[type[Any]]) -> None:
     """Check that no option and no option group of an analysis has the name of another one of the command."""
-    of_every_run = (Analyze, ModelOptions, CorpusOptions, LimitOptions, ExampleOptions, OutputOptions, PartOptions)
+    of_every_run = (
+        *(Analyze, ModelOptions, CorpusOptions, LimitOptions, ExampleOptions, DecisionOptions),
+        *(OutputOptions, PartOptions),
+    )
     owners = {option.name: "attentionology analyze" for group in of_every_run for option in fields(group)}
     names = {group.__name__ for group in of_every_run}
     for group in groups:

@@ -11,11 +11,12 @@ import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 import tyro
@@ -178,7 +179,7 @@ def run_words(arguments: Sequence[str]) -> None:
 
     command = checked_command(arguments)
     options = flat_options(command)
-    with redirect_stdout(io.StringIO()), _figures_of(options):
+    with redirect_stdout(io.StringIO()), _formats_of(options):
         try:
             command.run(shlex.join(["attentionology", *arguments]))
         except Exception as error:
@@ -211,7 +212,7 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
     options = flat_options(command)
     try:
         check_bounds(command)
-        with showing(sys.stderr.isatty()), _figures_of(options), warnings_in_one_line():
+        with showing(sys.stderr.isatty()), _formats_of(options), warnings_in_one_line():
             return command.run(shlex.join(["attentionology", *arguments]))
     except KeyboardInterrupt:
         # Caches and parts are written while a command counts; its results folder appears at the end.
@@ -226,13 +227,21 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
         raise
 
 
-def _figures_of(options: Mapping[str, Any]) -> AbstractContextManager[None]:
-    """Let figures be written in the formats of the options while a block runs."""
-    if not (formats := options.get("figures")):
-        return nullcontext()
-    from ..reports.drawing import figure_formats  # it imports matplotlib
+@contextmanager
+def _formats_of(options: Mapping[str, Any]) -> Iterator[None]:
+    """Let figures and tables be written in the formats of the options while a block runs."""
+    with ExitStack() as stack:
+        if formats := options.get("figures"):
+            from ..reports.drawing import figure_formats  # it imports matplotlib
 
-    return figure_formats(*formats)
+            stack.enter_context(figure_formats(*formats))
+        if options.get("tables"):
+            if find_spec("pyarrow") is None:
+                raise OptionError("--tables parquet needs the library pyarrow: pip install 'attentionology[parquet]'")
+            from ..reports.tables import also_as_parquet  # it imports pandas
+
+            stack.enter_context(also_as_parquet())
+        yield
 
 
 def _fail(error: Exception) -> int:

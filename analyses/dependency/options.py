@@ -16,6 +16,8 @@ from ..shared.options import (
     FailureOptions,
     FeedForwardOptions,
     MapOptions,
+    check_heads,
+    check_names,
 )  # fmt: skip
 
 Trees = Literal["basic", "enhanced"]
@@ -86,6 +88,31 @@ class DependencyOptions(OptionGroup):
                 raise OptionError(f"--group takes different names with relations (core=nsubj,obj), not {group!r}")
             unions[name] = relations
         return tuple(unions.items())
+
+
+@dataclass(frozen=True)
+class DecisionOptions(OptionGroup):
+    """Options of the table of decisions.
+
+    Example:
+        >>> from attentionology.analyses import DecisionOptions
+        >>> DecisionOptions(decisions=("8",)).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --decisions takes 'best' or heads such as 8-10, not '8'
+    """
+
+    decisions: Annotated[tuple[str, ...], arg(metavar="HEAD [HEAD ...]")] = ()
+    """Write what these heads pick for each word to decisions.csv in the results folder: 'best' for the best head of
+    each relation, or heads such as 8-10. The corpus is read once more for this."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        check_names(self.decisions, "--decisions")
+
+    def check_heads(self, n_layers: int, n_heads: int) -> None:
+        """Raise `OptionError` where a model of this many layers, with this many heads each, lacks a head."""
+        check_heads(self.decisions, n_layers, n_heads, "--decisions")
 
 
 DEPENDENCY = AnalysisRow(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
@@ -109,8 +109,11 @@ def model_or_encoder(model: AnyModel, options: OptionSet) -> tuple[OptionSet, En
     if options[ModelOptions] != ModelOptions():
         raise OptionError("ModelOptions are for a model that is loaded by its name, not for one that is loaded already")
     from ...extractors import as_encoder  # it imports torch
+    from ...extractors.model.loaded_model import LoadedModel
 
-    return options, as_encoder(model)
+    # A translation model, for example, is refused by the analyses, which say what they need.
+    given: Any = model
+    return options, given if isinstance(model, LoadedModel) else as_encoder(model)
 
 
 @dataclass(frozen=True)
@@ -164,6 +167,10 @@ class OutputOptions:
     figures: Annotated[tuple[Literal["pdf", "png"], ...], arg(metavar="FORMAT [FORMAT ...]")] = ()
     """Write the figures as PDF or PNG, too. They are always written as SVG, which drawing programs, browsers and
     LaTeX (by way of Inkscape) read."""
+
+    tables: Annotated[tuple[Literal["parquet"], ...], arg(metavar="FORMAT [FORMAT ...]")] = ()
+    """Write the tables as parquet, too. They are always written as CSV. This needs the extra 'parquet' of the
+    package."""
 
     json: bool = False
     """Print the summary as JSON instead of tables."""

@@ -152,17 +152,27 @@ class FailureOptions(OptionGroup):
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
-        for name in self.failures:
-            if name != "best" and not re.fullmatch(r"[1-9][0-9]*-[1-9][0-9]*", name):
-                raise OptionError(f"--failures takes 'best' or heads such as 8-10, not {name!r}")
+        check_names(self.failures, "--failures")
 
     def check_heads(self, n_layers: int, n_heads: int) -> None:
         """Raise `OptionError` where a model of this many layers, with this many heads each, lacks a head."""
-        for name in self.failures:
-            layer, head = (1, 1) if name == "best" else map(int, name.split("-"))  # the best head is always there
-            if layer > n_layers or head > n_heads:
-                shape = f"{amount(n_layers, 'layers')} of {amount(n_heads, 'heads')}"
-                raise OptionError(f"--failures: the model has {shape}, and no head {name}")
+        check_heads(self.failures, n_layers, n_heads, "--failures")
+
+
+def check_names(names: Sequence[str], option: str) -> None:
+    """Raise `OptionError` if the names of heads that an option takes are neither heads nor ``best``."""
+    for name in names:
+        if name != "best" and not re.fullmatch(r"[1-9][0-9]{0,3}-[1-9][0-9]{0,3}", name):
+            raise OptionError(f"{option} takes 'best' or heads such as 8-10, not {name!r}")
+
+
+def check_heads(names: Sequence[str], n_layers: int, n_heads: int, option: str) -> None:
+    """Raise `OptionError` where a model of this many layers, with this many heads each, lacks a head that is named."""
+    for name in names:
+        layer, head = (1, 1) if name == "best" else map(int, name.split("-"))  # the best head is always there
+        if layer > n_layers or head > n_heads:
+            shape = f"{amount(n_layers, 'layers')} of {amount(n_heads, 'heads')}"
+            raise OptionError(f"{option}: the model has {shape}, and no head {name}")
 
 
 @dataclass(frozen=True)

@@ -122,8 +122,9 @@ class Job(ABC):
     ) -> Prepared:
         """Read the corpus and load the model, unless they are given. The options have been checked."""
 
-    def finish(self, run: Run, prepared: Prepared, stages: Stages) -> None:  # noqa: B027 most jobs have nothing to do
-        """Do what follows the results, before the report is written. By default it is nothing."""
+    def finish(self, run: Run, prepared: Prepared, stages: Stages) -> Run:
+        """Do what follows the results, before the report is written, and return the run. By default it is nothing."""
+        return run
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
-from ...analyses.contract import OptionSet, Titles
+from ...analyses.contract import OptionError, OptionSet, Titles
 from ...analyses.counting.metric import StateError
 from ...analyses.shared.input_sample import InputSample
 from ...reports.explorer.data import Bench, Explorer, HeadName, script_json
@@ -73,6 +73,8 @@ class Run:
         template: the file in ``reports/templates`` that the page is made of.
         compared: returns the explorers of the runs that the page compares; None for a run of its own.
         contributed: what the analyses add to the explorer, if it is known already.
+        beside: tables that are written beside the report, by name, and not made again from the counts.
+        decided: returns the decisions of some heads, see `decisions`; None for a run without its model and corpus.
 
     Example:
         >>> import attentionology
@@ -105,6 +107,8 @@ class Run:
     template: str = field(default="report.html.j2", repr=False)
     compared: Callable[[], tuple[Explorer, ...]] | None = field(default=None, repr=False)
     contributed: Contributions | None = field(default=None, repr=False)
+    beside: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+    decided: Callable[[Sequence[str]], pd.DataFrame] | None = field(default=None, repr=False)
 
     @overload
     def __getitem__(self, key: Literal["dependency"] | tuple[Literal["dependency"], str]) -> DependencyResults: ...
@@ -210,6 +214,34 @@ class Run:
             return found
         of_parts = (part.analysis.findings(part.results) for part in self.parts)
         return tuple(finding for findings in of_parts for finding in findings)[:MOST_SHOWN]
+
+    def decisions(self, *heads: str) -> pd.DataFrame:
+        """What heads pick for each word of the corpus, as ``--decisions`` of the command writes it.
+
+        The corpus is read once more, and the model is loaded again unless `attentionology.analyze` was given one that
+        was loaded. The sums of ``right`` by relation, head and direction are the counts of ``dependency.csv``.
+
+        Args:
+            heads: heads such as ``"8-10"``, in all directions, or ``"best"``, the best head of each relation in the
+                direction in which it is best.
+
+        Raises:
+            OptionError: the run has no dependencies of basic trees, or was loaded from its folder; the model has no
+                such head; or there would be more than two million rows.
+
+        Example:
+            >>> from attentionology import CorpusOptions, CountOptions, analyze
+            >>> options = [CorpusOptions(limit=3), CountOptions(replicates=0)]
+            >>> run = analyze("demo", "sample", analyses="dependency", options=options)
+            >>> decisions = run.decisions("3-9").query("direction == 'dep->head' and relation == 'det'")
+            >>> decisions[["form", "gold_form", "picked_form", "right"]].values.tolist()[:2]
+            [['the', 'beds', 'beds', 1], ['a', 'map', 'map', 1]]
+        """
+        if not heads:
+            raise OptionError("give at least one head, such as 8-10, or best")
+        if self.decided is None:
+            raise OptionError("only a run of analyze that was not loaded or merged can read its corpus again")
+        return self.decided(heads)
 
     def explore(self, *, live: bool | None = None) -> ExplorerView:
         """The explorer of the report, to be shown by a notebook; ``live`` is that of `attentionology.explore`."""
@@ -332,6 +364,8 @@ def write_run(folder: Path, run: AnyRun) -> AnyRun:
         run = replace(run, record={**run.record, "warnings": [*run.record["warnings"], unstored]})
     for name, table in run.described.items():
         write_csv(table, folder / "tables" / f"{name}.csv")
+    for name, table in run.beside.items():
+        write_csv(table, folder / f"{name}.csv")
     explorers = run.compared() if run.compared else (run.explorer_if_any(),) if run.explorer_if_any else ()
     shown = tuple(explorer for explorer in explorers if explorer.measures or explorer.sample)
     encoded = script_json(Bench(shown)) if shown else None

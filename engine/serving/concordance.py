@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from torch import Tensor
 
@@ -16,6 +16,7 @@ from ...extractors import MapBatch, MapMaker, SharedBatch, shared_batches
 from ...extractors.maps.map_maker import map_batch_of
 from ...extractors.replaceable.heads_off import Head
 from ...storage.writing import running_text
+from ..decided import only_heads, read_as
 from .live_model import LiveModel
 
 LEFT_OUT: dict[str, Collection[str]] = {
@@ -72,28 +73,15 @@ def uses(model: LiveModel, sentences: Iterable[Sentence], question: Question) ->
             words = {place: word for word, place in enumerate(position[index, : len(sentence)].tolist())}
             picked = [words.get(int(guesses[index, place])) for place in words]
             values = of_head.maps[index, 0, 0].cpu()[list(words)][:, list(words)]
-            read = _read(values, question.direction)
+            read = read_as(values, question.direction)
             found += _in_sentence(sentence, picked, list(words), read, question, model.encoder.causal)
         yield n_read, found
 
 
 def of_one_head(maker: MapMaker, batch: SharedBatch, head: Head) -> MapBatch:
     """Return the maps of one head, or of the layer if all of its heads share one."""
-    layer, number = head
-    maps, lengths = maker(batch.encoder, batch.pieces, layer + 1)
-    number = min(number, maps.shape[2] - 1)
-    whole = map_batch_of(maker, maps, lengths, batch)
-
-    def recompute(indices: Sequence[int], _first_layers: int | None = None) -> list[Tensor]:
-        return [exact[layer : layer + 1, number : number + 1] for exact in whole.exact(indices, layer + 1)]
-
-    return replace(whole, maps=maps[:, layer : layer + 1, number : number + 1], recompute=recompute)
-
-
-def _read(values: Tensor, direction: str) -> Tensor:
-    """Return a map of words as it is read: each row has the values of all words for one word."""
-    turned = values.T
-    return {"dep->head": values, "head->dep": turned, "both": values + turned}[direction]
+    layer, _ = head
+    return only_heads(map_batch_of(maker, *maker(batch.encoder, batch.pieces, layer + 1), batch), [head])
 
 
 def _in_sentence(

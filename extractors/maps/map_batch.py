@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,11 @@ from torch import Tensor
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.describing import amount
 from ..kinds.registry import FLOAT32_NOISE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_AXES = ("layer", "head", "from", "to")
 
 Level = Literal["word", "token"]
 """Whether the rows and columns of a map are words or tokens (pieces)."""
@@ -129,6 +135,57 @@ class MapBatch:
         """Yield ``(sentence, array)`` with the array cut to the sentence: shape (layers, heads, n, m)."""
         for index, sentence in enumerate(self.sentences):
             yield sentence, self._cut(index).cpu().numpy()
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return all values as a table with a row for each layer, head and pair of positions.
+
+        Layers, heads and positions are counted from 1; ``sentence`` is the id.
+
+        Example:
+            >>> from attentionology import extract
+            >>> [batch] = extract("demo", "Cats sleep.")
+            >>> of_head = batch.to_dataframe().query("layer == 3 and head == 9 and from_label == 'sleep'")
+            >>> of_head["to_label"].tolist(), of_head["value"].round(2).tolist()
+            (['[CLS]', 'Cats', 'sleep', '.', '[SEP]'], [0.78, 0.02, 0.03, 0.13, 0.05])
+        """
+        import pandas as pd
+
+        tables = []
+        for index, (sentence, array) in enumerate(self.unpadded()):
+            places = np.indices(array.shape).reshape(4, -1) + 1
+            table = pd.DataFrame({"sentence": sentence.id, **dict(zip(_AXES, places, strict=True))})
+            from_labels, to_labels = self._labels(index, array.shape)
+            table["from_label"] = np.array(from_labels, dtype=object)[table["from"] - 1]
+            table["to_label"] = np.array(to_labels, dtype=object)[table["to"] - 1]
+            tables.append(table.assign(value=array.ravel()))
+        return pd.concat(tables, ignore_index=True)
+
+    def to_xarray(self) -> Any:
+        """Return a list of `xarray.DataArray`, one for each sentence, with the coordinates layer, head, from and to.
+
+        Layers and heads are counted from 1; the coordinates ``from_label`` and ``to_label`` are words or tokens.
+
+        Raises:
+            ImportError: xarray is not installed.
+        """
+        try:
+            xarray: Any = import_module("xarray")
+        except ImportError as error:
+            raise ImportError("to_xarray needs the library xarray: pip install xarray") from error
+        arrays = []
+        for index, (sentence, array) in enumerate(self.unpadded()):
+            numbers = {name: np.arange(1, size + 1) for name, size in zip(_AXES, array.shape, strict=True)}
+            from_labels, to_labels = self._labels(index, array.shape)
+            labels = {"from_label": ("from", list(from_labels)), "to_label": ("to", list(to_labels))}
+            attributes = {"sentence": sentence.id, "kind": self.kind, "level": self.level}
+            arrays.append(xarray.DataArray(array, dims=_AXES, coords={**numbers, **labels}, attrs=attributes))
+        return arrays
+
+    def _labels(self, index: int, shape: Sequence[int]) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the labels of the rows and of the columns of a sentence; numbers from 1 where there are none."""
+        rows = self.labels[index] if self.labels else tuple(map(str, range(1, shape[-2] + 1)))
+        columns = rows if self.columns is None else self.columns.labels[index] if self.columns.labels else ()
+        return rows, columns or tuple(map(str, range(1, shape[-1] + 1)))
 
     def exact(self, indices: Sequence[int], first_layers: int | None = None) -> list[Float[Tensor, "layers heads n m"]]:
         """Recompute the maps of some sentences in double precision, each cut to its sentence.

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from attentionology.analyses.probing.analysis import Probing
 from attentionology.analyses.probing.predicted_trees import PredictedTree, PredictedTrees
 from attentionology.analyses.probing.trainings.shown import shown_sentences
 from attentionology.corpora_loaders import Sentence
