@@ -16,14 +16,14 @@ import type { Go } from "./hooks";
 import { ignored, usePromise } from "./hooks";
 import { mapsOf } from "./inflate";
 import type { Links, Tokens } from "./linking";
-import { common, inverse, linked, linksOf, tokensOf } from "./linking";
+import { differing, inverse, linked, linksOf, paired, tokensOf } from "./linking";
 import { LivePredictions, Predictions } from "./predictions";
 import { typeIn } from "./question";
 import { isText } from "./running";
 import { NAMES } from "./slots";
 import { SlotControls } from "./slot";
 import type { Source } from "./sources";
-import { tasks } from "./tasks";
+import { drawnTasks } from "./tasks";
 
 interface Props {
   view: View;
@@ -59,7 +59,7 @@ function ready(filled: Filled, { view, direction }: Props): Drawn | null {
   if (!sentence) return null;
   const name = filled.slot.text ? runningText(rowsOf(sentence), 12) : sentence.id;
   const title = [name, data.model, view.relation, direction && arrow(direction)].filter(Boolean).join(" · ");
-  const asked = { asked: tasks(sentence, view.relation, typeIn(view)), guesses: direction ?? "" };
+  const asked = { asked: drawnTasks(sentence, view.relation, typeIn(view)), guesses: direction ?? "" };
   return { filled, live, data, view: { ...view, direction }, maps: mapsOf(data), sentence, heads: [head], kinds: [kind], ...asked, title };
 }
 
@@ -79,7 +79,7 @@ async function drawingsOf(drawn: (Drawn | null)[], view: View): Promise<Drawings
   const [first, second] = [panels[0]?.[0], panels[1]?.[0]];
   const subtracts = view.subtract && view.drawing !== "all" && view.drawing !== "text" && one && other && first && second;
   const difference = subtracts
-    ? subtracted({ panel: first, sentence: one.sentence }, { panel: second, sentence: other.sentence }, linksOf(tokens(one), tokens(other), common), view.special)
+    ? subtracted({ panel: first, sentence: one.sentence }, { panel: second, sentence: other.sentence }, linksOf(tokens(one), tokens(other), linked), view.special)
     : null;
   return { drawn, panels, difference };
 }
@@ -120,13 +120,46 @@ function Unshared({ held: { drawn, difference }, special }: { held: Drawings; sp
   const [one, other] = drawn;
   if (!difference?.absent || !one || !other) return null;
   const shown = (sentence: SampledSentence): string[] => sentence.rows.map((word, i) => (sentence.special[i] && !special ? "" : word));
-  const back = inverse(linksOf(tokens(one), tokens(other), common).rows, other.sentence.rows.length);
+  const back = inverse(linksOf(tokens(one), tokens(other), linked).rows, other.sentence.rows.length);
   const missing = [
     without(shown(one.sentence), difference.absent.rows),
     without(shown(other.sentence), new Set(back.flatMap((target, i) => (target === null ? [i] : [])))),
   ];
   const said = missing.flatMap((words, i) => (words.replaceAll(", ", "") ? [`only in ${NAMES[i]}: ${words}`] : []));
-  return said.length ? <p class="note">Only words that both sentences have are subtracted; {said.join("; ")}.</p> : null;
+  return said.length ? <p class="note">Words that stand for each other are subtracted; {said.join("; ")}.</p> : null;
+}
+
+const MOST = 8; // words that are named
+
+/** For which words A and B pick different ones. */
+function Picks({ held: { drawn, panels }, links }: { held: Drawings; links: Links }) {
+  const [one, other] = drawn;
+  const [first, second] = [panels[0]?.[0], panels[1]?.[0]];
+  if (!one || !other || !first || !second) return null;
+  const { of, rows } = differing(first.decisions, second.decisions, links);
+  if (!of) return null;
+  const [ofA, ofB] = [columnsOf(one.sentence).words, columnsOf(other.sentence).words];
+  return (
+    <p class="picks" role="status">
+      {rows.length ? `A and B pick different words for ${rows.length} of ${of}: ` : `A and B pick the same words for all ${of}.`}
+      {rows.slice(0, MOST).map(({ row, picks: [own, theirs] }, i) => (
+        <span key={row}>
+          {i > 0 && "; "}
+          <b>
+            <bdi>{one.sentence.rows[row]}</bdi>
+          </b>{" "}
+          → <bdi>{ofA[own]}</bdi> in A, <bdi>{ofB[theirs]}</bdi> in B
+        </span>
+      ))}
+      {rows.length > MOST && "; …"}
+    </p>
+  );
+}
+
+/** A sentence whose words are named with those that stand for them in another one. */
+function named({ sentence: one }: Drawn, { sentence: other }: Drawn, links: Links): SampledSentence {
+  const columns = one.columns && paired(one.columns, columnsOf(other).words, links.columns);
+  return { ...one, rows: paired(one.rows, other.rows, links.rows), columns };
 }
 
 export function Bench(props: Props) {
@@ -198,8 +231,9 @@ export function Bench(props: Props) {
         <section aria-label="Slot A">{controls(0)}</section>
         <section aria-label="Slot B">{controls(1)}</section>
         <section class="whole" aria-label="A − B">
-          <Drawing {...one} view={{ ...one.view, special: view.special, word: view.word }} panels={[difference]} onKeep={(kept) => keep(0, kept)} names={NAMES} />
+          <Drawing {...one} {...(other && toB && { sentence: named(one, other, toB) })} view={{ ...one.view, special: view.special, word: view.word }} panels={[difference]} onKeep={(kept) => keep(0, kept)} names={NAMES} />
           {held && <Unshared held={held} special={view.special} />}
+          {held && toB && <Picks held={held} links={toB} />}
         </section>
       </div>
     );
@@ -212,6 +246,11 @@ export function Bench(props: Props) {
           <div>{drawing(which)}</div>
         </section>
       ))}
+      {two && held && toB && view.drawing !== "all" && view.drawing !== "text" && (
+        <div class="whole">
+          <Picks held={held} links={toB} />
+        </div>
+      )}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // Which words of two texts correspond: those of their longest common subsequence.
 
 import type { SampledSentence } from "./data";
+import type { Decision } from "./tasks";
 
 /** For each word of a text, the same word of another one in their longest common subsequence; null if it has none. */
 export function common(one: string[], other: string[]): (number | null)[] {
@@ -66,3 +67,29 @@ export function inverse(links: (number | null)[], n: number): (number | null)[] 
   });
   return result;
 }
+
+/** The words of a text, each with the one that stands for it in another text, if this is another word. */
+export function paired(one: string[], other: string[], links: (number | null)[]): string[] {
+  return one.map((word, i) => {
+    const twin = other[links[i] ?? -1];
+    return twin === undefined || twin === word ? word : `${word} / ${twin}`;
+  });
+}
+
+/** A word for which A and B pick words that do not correspond. */
+export interface Differing {
+  row: number;
+  picks: [number, number];
+}
+
+/** The words for which A and B pick different words, and of how many words both have a pick. */
+export function differing(one: Picked[], other: Picked[], links: Links): { of: number; rows: Differing[] } {
+  const picks = new Map(other.map(({ rows: [row = -1], guess }) => [row, guess]));
+  const compared = one.flatMap(({ rows: [row = -1], guess }) => {
+    const theirs = picks.get(links.rows[row] ?? -1) ?? null;
+    return guess === null || theirs === null ? [] : [{ row, picks: [guess, theirs] as [number, number] }];
+  });
+  return { of: compared.length, rows: compared.filter(({ picks: [own, theirs] }) => links.columns[own] !== theirs) };
+}
+
+type Picked = Pick<Decision, "rows" | "guess">;

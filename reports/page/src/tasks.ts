@@ -141,6 +141,13 @@ export function wordTasks(sentence: SampledSentence): Task[] {
   });
 }
 
+/** What is asked of a sentence as it is drawn: its decisions, or where it has no annotation what is picked for each word. */
+export function drawnTasks(sentence: SampledSentence, relation: string | null, type: string): Task[] {
+  const { heads, mentions, links, cases } = sentence;
+  const bare = sentence.columns === null && !mentions.length && !links.length && !cases?.length && heads.every((head) => head === null);
+  return bare ? wordTasks(sentence) : tasks(sentence, relation, type);
+}
+
 /** Whether a word is punctuation, as its sentence or else its relation says. */
 export function isPunctuation(sentence: SampledSentence, row: number): boolean {
   if (sentence.punctuation?.length) return sentence.punctuation[row] ?? false;

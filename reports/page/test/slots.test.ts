@@ -8,13 +8,14 @@ import type { Bench, LiveModel } from "../src/data";
 import type { Panel } from "../src/drawing/panel";
 import { onOneScale, subtracted } from "../src/drawing/figure";
 import { requestOf } from "../src/filled";
-import { common, inverse, linked, linksOf, tokensOf } from "../src/linking";
+import { common, differing, inverse, linked, linksOf, paired, tokensOf } from "../src/linking";
 import type { Tokens } from "../src/linking";
 import { following } from "../src/question";
 import { aligned } from "../src/scales";
 import { headIn, kindsOf, opened, sourceOf, split } from "../src/slots";
 import type { Source } from "../src/sources";
 import { sourcesOf } from "../src/sources";
+import { drawnTasks } from "../src/tasks";
 import { close, DATA, map, measure, sentence, source } from "./made";
 
 const MODEL: LiveModel = { name: "large", layers: 4, heads: 3, causal: true, kinds: ["weight", "rollout"], predicts: false, run: null };
@@ -141,6 +142,23 @@ test("B is subtracted from A where their words agree", () => {
   close([(shared.map.values[13] ?? 0) - (shared.below?.values[13] ?? 0)], [0.4 - 0.75]);
   const [a, b, c] = onOneScale([{ ...norms, key: "a" }, { ...norms, map: map([[12]]) }, first]);
   assert.deepEqual([a?.map.scale, b?.map.scale, c?.map.scale], [12, 12, 1]);
+});
+
+test("words that stand for each other are named together, and picks that differ are told", () => {
+  const [one, other] = ["The key to the cabinet is here", "The key to cabinets is not here"].map((text) => text.split(" ")) as [string[], string[]];
+  const links = linksOf({ rows: one, columns: null }, { rows: other, columns: null }, linked);
+  assert.deepEqual(links.rows, [0, 1, 2, null, null, 4, 6]);
+  assert.deepEqual(paired(["a", "cabinet", "is"], ["a", "cabinets", "is"], [0, 1, 2]), ["a", "cabinet / cabinets", "is"]);
+  assert.deepEqual(paired(one, other, links.rows), one);
+  const picks = (list: [number, number | null][]) => list.map(([row, guess]) => ({ rows: [row], guess }));
+  const found = differing(picks([[0, 1], [1, 5], [2, 4], [3, 4], [5, 1], [6, null]]), picks([[0, 1], [1, 4], [2, 3], [4, 2], [6, 1]]), links);
+  assert.deepEqual(found, { of: 4, rows: [{ row: 2, picks: [4, 3] }, { row: 5, picks: [1, 2] }] }); // a cabinet is none of the cabinets
+});
+
+test("a sentence without annotation is asked about all of its words", () => {
+  const typed = sentence("t", ["[CLS]", "a", "b"]);
+  assert.deepEqual(drawnTasks(typed, "obj", "").map(({ rows, judged }) => [rows[0], judged]), [[1, false], [2, false]]);
+  assert.deepEqual(drawnTasks({ ...typed, heads: [null, 2, -1], relations: [null, "det", "root"] }, "obj", ""), []);
 });
 
 test("a text is asked for, and of a sentence what the sample does not have", () => {

@@ -116,7 +116,7 @@ def test_a_pair_is_pasted_and_drawn_side_by_side(open_page: Open, live_page: Pat
     assert_texts(page.locator(".drawing .title"), ["A: 1-6 · weight", "B: 1-6 · weight"])
 
 
-def test_the_difference_is_that_of_words_that_agree(open_page: Open, live_page: Path) -> None:
+def test_the_difference_is_that_of_words_that_stand_for_each_other(open_page: Open, live_page: Path) -> None:
     page = open_page(live_page, "#head=3-1")
     typed(page, f"{KEYS} ||| {KEY}")
     page.get_by_role("checkbox", name="A − B").check()
@@ -127,7 +127,8 @@ def test_the_difference_is_that_of_words_that_agree(open_page: Open, live_page: 
         drawn_values({"layers": 6, "heads": 12}, ANSWERS[text]["sentences"][0]["sentence"], "weight", 3, 1)
         for text in (KEYS, KEY)
     )
-    pairs = [(1, 1), (3, 4), (4, 5), (6, 7), (7, 8)]  # the rows of the same words, of which the masks are one
+    # The rows of the same words, of which the masks are one, and of cabinet and cabinets.
+    pairs = [(1, 1), (3, 4), (4, 5), (5, 6), (6, 7), (7, 8)]
     expected = np.full((9, 9), np.nan)
     for a, b in pairs:
         for c, d in pairs:
@@ -138,8 +139,11 @@ def test_the_difference_is_that_of_words_that_agree(open_page: Open, live_page: 
     said = f"{full:.{int(full < 9.95)}f} %"
     legend = " ".join(page.locator(".key .domain").text_content().split())
     assert legend == f"weight: more in B −{said} +{said} more in A"
-    assert_texts(page.locator(".word.absent"), ["keys", "cabinet"] * 2)
-    assert page.get_by_text("only in A: keys, cabinet; only in B: old, key, cabinets.").is_visible()
+    assert_texts(page.locator(".word.absent"), ["keys"] * 2)
+    assert_texts(page.locator("[data-word='row-5'] title"), ["cabinet / cabinets"])
+    assert page.get_by_text(
+        "Words that stand for each other are subtracted; only in A: keys; only in B: old, key."
+    ).is_visible()
 
 
 def test_the_newest_request_wins_and_what_was_drawn_stays(open_page: Open, live_page: Path) -> None:
