@@ -132,7 +132,8 @@ def training_findings(table: pd.DataFrame, survey: SurveyFacts) -> Iterator[Find
     """
     table = table[(table["about"] == "relation") & ~table["relation"].isin([*TOTALS, "root"])]
     table = table[(table["map"] == survey.maps[0]) & (table["n"] >= survey.min_count)]
-    for (model, treebank), rows in table.groupby(["model", "treebank"], sort=False):
+    for (model, name_of_treebank), rows in table.groupby(["model", "treebank"], sort=False):
+        treebank = str(name_of_treebank)
         n_checkpoints = int(rows.groupby("relation").size().max())
         curves = {name: curve for name, curve in rows.groupby("relation", sort=False) if len(curve) == n_checkpoints}
         gaining = {name: curve for name, curve in curves.items() if curve["low"].iloc[-1] > curve["high"].iloc[0]}

@@ -156,8 +156,8 @@ def _collected(survey: SurveyFacts) -> Sequence[TreebankContrast]:
 def _shortly_named(contrast: Contrast, survey: SurveyFacts) -> Contrast:
     """Return a contrast whose sides have the short names of treebanks."""
     short = survey.short_treebanks
-    sides = (replace(side, name=short.get(side.run, side.run)) for side in (contrast.first, contrast.second))
-    return replace(contrast, **dict(zip(("first", "second"), sides, strict=True)))
+    first, second = (replace(side, name=short.get(side.run, side.run)) for side in (contrast.first, contrast.second))
+    return replace(contrast, first=first, second=second)
 
 
 def _said(survey: SurveyFacts) -> Iterator[tuple[tuple[str, ...], Contrast, Sequence[Any], Finding]]:
