@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...reports.finding import Finding
@@ -30,30 +31,39 @@ def kinds_findings(comparison: Comparison) -> Iterator[Finding]:
 def comparison_findings(comparison: Comparison, reports: Mapping[str, str] | None = None) -> tuple[Finding, ...]:
     """Return in how many groups of each family the runs differ clearly, and where most."""
     # `reports` has the address of the report of a run, by its name. Other findings lead to the table of their family.
-    # What is said of gains comes first, and what is said of the accuracies of the same sides is added to it: on other
-    # text, a head may find more only because the rules of that text do, too.
-    by_sides: dict[tuple[str, Side, Side], list[tuple[Sequence[Difference], Finding]]] = {}
+    about_chosen_heads: list[Said] = []
     about_others: list[tuple[Sequence[Difference], Finding]] = []
     for position, contrast in enumerate(comparison.contrasts, start=1):
         table = f"#contrast-{position}"
         if of_heads := list(filter(is_about_chosen_heads, contrast.tested)):
             address_of_head = view_of_better(contrast, clearest(of_heads)[0], reports or {})
             text = difference_text(contrast, of_heads, heads=True)
-            found = of_heads, Finding(text, table if contrast.unit == GAIN else address_of_head or table)
-            key = contrast.analysis, contrast.first, contrast.second
-            by_sides.setdefault(key, []).insert(0 if contrast.unit == GAIN else 1, found)
+            found = Finding(text, table if contrast.unit == GAIN else address_of_head or table)
+            key = contrast.analysis, *map(str, (contrast.first, contrast.second))
+            about_chosen_heads.append((key, contrast, of_heads, found))
         elif others := [row for row in contrast.tested if row.group not in TOTALS]:
             about_others.append((others, Finding(difference_text(contrast, others, heads=False), table)))
-    about_chosen_heads = [_with_others(several) for several in by_sides.values()]
-    return (*clear_first(about_chosen_heads), *clear_first(about_others))[:_MAX_FINDINGS]
+    return (*together_said(about_chosen_heads), *clear_first(about_others))[:_MAX_FINDINGS]
 
 
-def _with_others(
-    several: Sequence[tuple[Sequence[Difference], Finding]],
-) -> tuple[Sequence[Difference], Finding]:
-    """Return the first finding about two sides, with the others as what else is said."""
-    (rows, first), *others = several
-    return rows, replace(first, more=" ".join(finding.whole for _, finding in others))
+Said = tuple[tuple[str, ...], Contrast, Sequence[Difference], Finding]
+"""What is said of a contrast: what those of the same sides have in common, the contrast, its rows and the finding."""
+
+
+def together_said(said: Iterable[Said]) -> tuple[Finding, ...]:
+    """Return one finding for each pair of sides: what is said of their gains, and then of their accuracies.
+
+    On other text, a head may find more only because the rules of that text do, too.
+    """
+    by_sides: dict[tuple[str, ...], list[tuple[Sequence[Difference], Finding]]] = {}
+    for key, contrast, rows, finding in sorted(said, key=lambda each: each[1].unit != GAIN):
+        # The gains over the strongest rule come last of all families, and say most.
+        of_sides = by_sides.setdefault(key, [])
+        of_sides.insert(0 if contrast.unit == GAIN else len(of_sides), (rows, finding))
+    findings = []
+    for (rows, first), *others in by_sides.values():
+        findings.append((rows, replace(first, more=" ".join(finding.whole for _, finding in others))))
+    return clear_first(findings)
 
 
 def clear_first(findings: Sequence[tuple[Sequence[Difference], Finding]]) -> tuple[Finding, ...]:
@@ -115,6 +125,9 @@ def _named(contrast: Contrast, row: Difference) -> str:
     """Write the values of a group on both sides, their numbers, and the difference with its interval."""
     sides = (contrast.first, row.first), (contrast.second, row.second)
     values = ", ".join(f"{side.name} {_value(contrast, measured)}" for side, measured in sides if measured)
+    rules = [share(measured.rule) for _, measured in sides if measured and not math.isnan(measured.rule)]
+    if contrast.unit == "%" and len(rules) == len(sides):
+        values += f", strongest rule {' / '.join(dict.fromkeys(rules))}"
     counts = " / ".join(dict.fromkeys(f"{measured.n:,}" for _, measured in sides if measured))
     if contrast.is_share:
         difference = points(row.difference, row.low, row.high)

@@ -139,8 +139,9 @@ class Mentions(HeadCounts[CoreferenceFacts, CoreferenceAccuracy]):
             )
             measured = measured_heads(members, subsets, replicates, DIRECTIONS)
             seed = self.metric.seed
-            families.append(Comparable(f"candidates: {policy}", measured, "antecedents found", "mentions", seed))
             rules = {name: heldout_baseline(rows, subsets, replicates, [RULES]) for name, rows in members.items()}
+            measured = tuple(replace(one, rule=rules[one.group].value) for one in measured)
+            families.append(Comparable(f"candidates: {policy}", measured, "antecedents found", "mentions", seed))
             gains = tuple(
                 replace(
                     one,

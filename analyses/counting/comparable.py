@@ -36,6 +36,7 @@ class Measured:
         choice: what the run chose for this group on the whole corpus, for example ``"3-9 dep->head"``; may be empty.
         units: the effective number of sentences, documents or other units that are resampled; NaN if it is unknown.
             Fewer than `attentionology.analyses.counting.resampling.FEWEST_UNITS` are not tested.
+        rule: what the strongest rule that was counted finds of the same decisions, held out; NaN if there is none.
 
     Example:
         >>> import numpy as np
@@ -49,6 +50,7 @@ class Measured:
     deviations: Array
     choice: str = ""
     units: float = math.nan
+    rule: float = math.nan
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,7 +57,7 @@ def strongest_rule(row: Mapping[str, Any], rules: pd.DataFrame | None) -> Strong
     sides = [side_of_baseline(row)]
     for family in ("tag_offset", "tag_rule"):
         if rules is not None and not math.isnan(row.get(f"{family}_heldout", math.nan)):
-            counted[family] = row[f"{family}_heldout"], _name_of(rules[rules["relation"] == row["relation"]], family)
+            counted[family] = row[f"{family}_heldout"], _name_of(rules, row["relation"], family)
             sides.append(side_of_zero(row, f"{family}_gain"))
     prefix = max(counted, key=lambda name: counted[name][0])
     rate, name = counted[prefix]
@@ -65,16 +65,17 @@ def strongest_rule(row: Mapping[str, Any], rules: pd.DataFrame | None) -> Strong
     return Strongest(name, rate, (value, low, high), -1 if -1 in sides else min(sides))
 
 
-def _name_of(rules: pd.DataFrame, family: str) -> str:
+def _name_of(rules: pd.DataFrame, relation: str, family: str) -> str:
     """Name the rule that most words of a relation have, given the best rules by part of speech."""
+    rules = rules if rules.empty else rules[rules["relation"] == relation]
     keys = ["side", "nearest"] if family == "tag_rule" else ["offset"]
-    if rules.empty:  # a group of several relations
+    if rules.empty:  # a group of several relations, or the rules are not stored
         return "a rule by part of speech"
     words = rules.groupby(keys, sort=False)["total"].sum()
     mostly = "" if len(words) == 1 else ", for most words"
     if family == "tag_offset":
         return f"the best distance by part of speech ({words.idxmax():+d}{mostly})"
-    side, tag = words.idxmax()
+    side, tag = str(words.index[words.argmax()][0]), str(words.index[words.argmax()][1])
     return f"“the nearest {_TAGS.get(tag, 'word with another tag')} {side}”{mostly.replace(', ', ' ')}"
 
 

@@ -19,17 +19,19 @@ def comparable_statistics(words: Words) -> Iterator[Comparable]:
     have counted rules which know parts of speech; the offset is one of the rules.
     """
     accuracies = words.comparable()
-    yield accuracies
     offsets = sorted(range(len(OFFSETS)), key=lambda index: OFFSETS[index])
     of_offsets = {
         name: heldout_baseline(rows, words.subsets, words.replicates, offsets) for name, rows in words.members.items()
     }
+    strongest = dict(of_offsets)
+    counted = words.counted("rules", DependencyRules)
+    for rules in counted:
+        for name, of_rules in heldout_rules(rules, words.relations).items():
+            strongest[name] = max((of_offsets[name], *of_rules.values()), key=lambda rate: rate.value)
+    measured = (replace(one, rule=strongest[one.group].value) for one in accuracies.measured)
+    yield replace(accuracies, measured=tuple(measured))
     yield _gains(accuracies, "gains over the offset", "held-out gain over the best fixed offset", of_offsets)
-    for rules in words.counted("rules", DependencyRules):
-        strongest = {
-            name: max((of_offsets[name], *of_rules.values()), key=lambda rate: rate.value)
-            for name, of_rules in heldout_rules(rules, words.relations).items()
-        }
+    if counted:
         yield _gains(accuracies, "gains over the rules", "held-out gain over the strongest rule", strongest)
 
 

@@ -32,6 +32,7 @@ from ..comparison.findings import clear_first, difference_text
 from ..comparison.results import Contrast, Pairing, Side, contrast, contrasts_of, row_of
 from ..counting.comparable import Comparable, Measured, replicate_order
 from ..dependency.accuracy import TOTALS
+from .checkpoints import checkpoints_of
 from .collecting import Collector, KeptCell
 from .rows import (
     CONTRASTS,
@@ -155,7 +156,7 @@ class ContrastCollector(Collector[None, SurveyContrasts]):
     def __init__(self, min_count: int) -> None:
         self.min_count = min_count
         self._within: list[SurveyContrast] = []
-        self._pools: dict[tuple[About, str, Side, Side], _Pool] = {}  # by family of statistics, too
+        self._pools: dict[tuple[About, Side, Side], _Pool] = {}
 
     def add(
         self,
@@ -189,9 +190,9 @@ class ContrastCollector(Collector[None, SurveyContrasts]):
         pairing: Pairing,
     ) -> None:
         """Keep the contrasts of two sides on a treebank, and add them to what the sides have on all treebanks."""
-        for compared in contrasts_of("dependency", first, second, sides, pairing, min_count=self.min_count):
-            families = {family.family: family for family in (*second, *first)}
-            pool = self._pools.setdefault((about, compared.family, *sides), _Pool(families[compared.family]))
+        # On one treebank, rules find the same for both sides, and so gains differ as accuracies do, which come first.
+        for compared in contrasts_of("dependency", first[:1], second[:1], sides, pairing, min_count=self.min_count):
+            pool = self._pools.setdefault((about, *sides), _Pool(first[0]))
             pool.pairings.add(compared.pairing)
             for row in compared.differences:
                 if row.first is None or row.second is None or min(row.first.n, row.second.n) < self.min_count:
@@ -216,7 +217,7 @@ class ContrastCollector(Collector[None, SurveyContrasts]):
     def _means(self) -> list[SurveyContrast]:
         """Return the differences of means over treebanks, for each pair that several treebanks have."""
         results = []
-        for (about, _, first_side, second_side), pool in self._pools.items():
+        for (about, first_side, second_side), pool in self._pools.items():
             # The number of treebanks by relation. The difference on a single one is in `within`, and is no mean.
             several = {relation: n_treebanks for relation, n_treebanks in pool.treebanks.items() if n_treebanks > 1}
             if not several:
@@ -237,12 +238,14 @@ class ContrastCollector(Collector[None, SurveyContrasts]):
 def _sum(one: Measured, other: Measured) -> Measured:
     deviations = one.deviations + other.deviations
     units = one.units + other.units
-    return Measured(one.group, one.value + other.value, one.n + other.n, deviations, units=units)
+    rule = one.rule + other.rule
+    return Measured(one.group, one.value + other.value, one.n + other.n, deviations, units=units, rule=rule)
 
 
 def _mean(total: Measured, n_treebanks: int) -> Measured:
     deviations = total.deviations / n_treebanks
-    return Measured(total.group, total.value / n_treebanks, total.n, deviations, units=total.units)
+    rule = total.rule / n_treebanks
+    return Measured(total.group, total.value / n_treebanks, total.n, deviations, units=total.units, rule=rule)
 
 
 def _without_deviations(with_deviations: Contrast) -> Contrast:
@@ -346,15 +349,28 @@ def survey_findings(survey: SurveyFacts) -> tuple[Finding, ...]:
     """Return for each pair of models or kinds of maps in how many relations one finds clearly more, and where most."""
     # A pair with means over treebanks is not listed by treebank again.
     pairs_with_means = {(mean.about, mean.contrast.first, mean.contrast.second) for mean in survey.means}
-    findings = []
+    models, findings = survey.short_models, []
+    on_curves = {step.name for steps in checkpoints_of(survey.models).values() for step in steps}
     for survey_contrast in (*survey.means, *survey.contrasts):
         about, contrast, treebank = survey_contrast.about, survey_contrast.contrast, survey_contrast.treebank
         rows = [row for row in contrast.tested if row.group not in TOTALS]
         if not rows or (treebank and (about, contrast.first, contrast.second) in pairs_with_means):
             continue
+        if {contrast.first.run, contrast.second.run} <= on_curves and about == "models":
+            continue  # what is said of the curve of a model says when it learns
         n_treebanks = max(survey_contrast.treebanks.values(), default=1)
-        where = f" of {treebank}" if treebank else f", as means over up to {n_treebanks} treebanks"
-        noun, model = ("the map ", f"{contrast.first.run}: ") if about == "maps" else ("", "")
+        where = (
+            f" of {survey.short_treebanks[treebank]}" if treebank else f" (means over up to {n_treebanks} treebanks)"
+        )
+        noun = ""
+        if about == "maps":
+            noun, where = "the map ", f"{where} in {models[contrast.first.run]}"
+        else:
+            kind = f" ({contrast.first.map})" if len(survey.maps) > 1 else ""
+            first, second = (
+                replace(side, name=f"{models[side.run]}{kind}") for side in (contrast.first, contrast.second)
+            )
+            contrast = replace(contrast, first=first, second=second)
         text = difference_text(contrast, rows, heads=True, noun=noun, where=where)
-        findings.append((rows, Finding(f"{model}{text}", "#contrasts")))
+        findings.append((rows, Finding(text, "#contrasts")))
     return clear_first(findings)

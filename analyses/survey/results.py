@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,19 @@ from ..questions import section_of
 from .accuracy import Accuracy, MatrixMaker, accuracies_table
 from .cells import Cells, fit_table
 from .contrasts import Differences
-from .rows import SurveyFacts, SurveyQuestion, grid_size, rows_table
+from .rows import CONTRASTS, SurveyFacts, SurveyQuestion, grid_size, rows_table
 from .training import SURVEY_TRAINING, Training
 from .transfer import SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS, Transfer, TransferRows
+from .treebanks import Treebanks
 
-QUESTIONS: tuple[SurveyQuestion, ...] = (Cells(), Accuracy(), Differences(), Transfer(), Training())
+QUESTIONS: tuple[SurveyQuestion, ...] = (
+    Accuracy(),
+    Treebanks(),
+    Differences(),
+    Transfer(),
+    Training(),
+    Cells(),
+)
 """The questions of a survey, in the order of the page."""
 
 SCHEMAS = tuple(
@@ -37,6 +46,9 @@ SCHEMAS = tuple(
 
 MOST_SHOWN = 5
 """The number of findings that a terminal shows."""
+
+MOST_FINDINGS = 8
+"""The number of findings at the top of the page."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,8 +141,12 @@ class Survey(SurveyFacts, Saved):
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found, as the page and the terminal say it."""
-        return [finding for question, answer in self.answered for finding in question.findings(answer, self)]
+        """What was found, as the page and the terminal say it: when heads learn, and in what cells differ."""
+        order = {"training": 0, CONTRASTS: 1, Treebanks.name: 2}
+        answered = sorted(self.answered, key=lambda asked: order.get(asked[0].name, len(order)))
+        of_questions = [question.findings(answer, self) for question, answer in answered]
+        in_turn = (finding for findings in zip_longest(*of_questions) for finding in findings if finding is not None)
+        return list(in_turn)[:MOST_FINDINGS]
 
 
 def survey_section(survey: Survey, out: Path | None = None) -> Section:
@@ -141,7 +157,7 @@ def survey_section(survey: Survey, out: Path | None = None) -> Section:
         "survey_contrasts": records(survey.contrasts_table),
     }
     title = f"Survey of {grid_size(survey.models, survey.treebanks, survey.maps)}"
-    return section_of(survey.answered, survey, title, "", summary=summary)
+    return replace(section_of(survey.answered, survey, title, "", summary=summary), findings=survey.findings)
 
 
 def in_terminal(survey: Survey, width: int) -> RenderableType:

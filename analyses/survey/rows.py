@@ -16,7 +16,7 @@ from ...corpora_loaders import coarse_relation
 from ...corpora_loaders.describing import amount
 from ...corpora_loaders.releases import grouped_reasons
 from ...reports.columns import Row, Schema, TableColumn
-from ...reports.format import head_name
+from ...reports.format import head_name, rows_of
 from ...reports.run_folder import address_of
 from ...storage.short_names import distinguishing
 from ..comparison.results import Contrast
@@ -133,6 +133,14 @@ class SurveyFacts:
     @property
     def _differences(self) -> SurveyContrasts:
         return self.collected.get(CONTRASTS, SurveyContrasts())  # type: ignore[no-any-return]
+
+    def best_row(self, model: str, treebank: str, kind: str, relation: str) -> dict[str, Any] | None:
+        """Return the row of the best head of a relation in a cell; None if it was not counted."""
+        for result in self.results:
+            if (result.cell.model, result.cell.treebank) == (model, treebank) and kind in result.best:
+                best = result.best[kind]
+                return next(iter(rows_of(best[best["relation"] == relation])), None)
+        return None
 
     @property
     def short_models(self) -> dict[str, str]:

@@ -7,8 +7,7 @@ folders such as ``checkpoint-500`` and ``checkpoint-1000``. Their order is that 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -36,11 +35,15 @@ from ...reports.drawing import (
     styled,
     ticks,
 )
+from ...reports.finding import Finding
 from ..comparison.results import Pairing
 from ..counting.comparable import Measured
 from ..counting.held_out import HeldOutRate, heldout_by_layer, interval_around, mean_rate, standard_error
 from ..counting.outcomes import Counts
 from ..dependency.accuracy import TOTALS
+from ..dependency.findings import strongest_rule
+from ..shared.explored import share
+from .checkpoints import TrainingStep, checkpoints_of, half_gain_step
 from .collecting import CellCounts, Collector, KeptCell
 from .rows import SurveyFacts, SurveyQuestion, averaged, rows_table
 
@@ -65,20 +68,8 @@ SURVEY_TRAINING = Schema(
 )
 
 
-FEWEST_CHECKPOINTS = 3
-"""The number of checkpoints from which on a model has a training curve."""
-
-
-_STEP = re.compile(r"(?:step|checkpoint|ckpt|epoch)s?[-_=]?(\d+(?:\.\d+)?)(?:([km])(?![a-z0-9]))?", re.IGNORECASE)
-
-
-_NUMBER = re.compile(r"(\d+(?:\.\d+)?)()")
-
-
-_COMMIT = re.compile(r"(?=.*[a-f])[0-9a-f]{7,40}")
-
-
-_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
+_NAMED = 3
+"""The number of relations that a finding names."""
 
 
 _CURVES = 8
@@ -122,6 +113,10 @@ class Training(SurveyQuestion):
         """Return the table as it is written."""
         return {SURVEY_TRAINING.name: answer}
 
+    def findings(self, answer: pd.DataFrame, results: SurveyFacts) -> Sequence[Finding]:
+        """Say by which step relations reach half of what they gain from the first to the last checkpoint."""
+        return list(training_findings(answer, results))
+
     def draw(self, answer: pd.DataFrame, results: SurveyFacts, title: str) -> Mapping[str, Figure]:
         """Draw the curves of the first few models; those of others are in the table only."""
         return {
@@ -134,6 +129,53 @@ class Training(SurveyQuestion):
         return {"training": _names(answer), "curves_left_out": _models(answer)[_CURVES:]}
 
 
+def training_findings(table: pd.DataFrame, survey: SurveyFacts) -> Iterator[Finding]:
+    """Yield for each model and treebank by which step relations reach half of their final gain, for the first map.
+
+    A relation gains if the interval of the last checkpoint lies above that of the first one.
+    """
+    table = table[(table["about"] == "relation") & ~table["relation"].isin([*TOTALS, "root"])]
+    table = table[(table["map"] == survey.maps[0]) & (table["n"] >= survey.min_count)]
+    for (model, name_of_treebank), rows in table.groupby(["model", "treebank"], sort=False):
+        treebank = str(name_of_treebank)
+        n_checkpoints = int(rows.groupby("relation").size().max())
+        curves = {name: curve for name, curve in rows.groupby("relation", sort=False) if len(curve) == n_checkpoints}
+        gaining = {name: curve for name, curve in curves.items() if curve["low"].iloc[-1] > curve["high"].iloc[0]}
+        where = f"of {survey.short_treebanks[treebank]}" + (f" in {model}" if len(_models(table)) > 1 else "")
+        if not gaining:
+            yield Finding(
+                f"0 of {len(curves)} relations {where} are clearly found better by the last step.", "#training"
+            )
+            continue
+        by_step: dict[float, list[str]] = {}
+        for name, curve in gaining.items():
+            step = half_gain_step(curve["step"].tolist(), curve["heldout"].tolist())
+            by_step.setdefault(step, []).append(str(name))
+        (first, names), *later = sorted(by_step.items())
+        text = (
+            f"{len(names)} of {len(curves)} relations {where} reach half of their final gain by step {first:,.10g}: "
+            f"{_final(gaining, names, treebank, survey)}"
+        )
+        others = "; ".join(f"{len(of_step)} by step {step:,.10g} ({', '.join(of_step)})" for step, of_step in later)
+        never = [str(name) for name in curves if name not in gaining]
+        more = f"{others}." if later else ""
+        if never:
+            more += f" No clear gain from the first to the last step: {', '.join(never)}."
+        yield Finding(text, "#training", more.strip())
+
+
+def _final(gaining: Mapping[Any, pd.DataFrame], names: Sequence[str], treebank: str, survey: SurveyFacts) -> str:
+    """Name those of some relations that gain most, each with its first and last accuracy and the strongest rule."""
+    gains = {name: float(gaining[name]["heldout"].iloc[-1] - gaining[name]["heldout"].iloc[0]) for name in names}
+    texts = []
+    for name in sorted(names, key=lambda name: -gains[name])[:_NAMED]:
+        curve = gaining[name]
+        row = survey.best_row(curve["checkpoint"].iloc[-1], treebank, survey.maps[0], name)
+        rule = "" if row is None else f", strongest rule {share(strongest_rule(row, pd.DataFrame()).rate)}"
+        texts.append(f"{name} ({share(curve['heldout'].iloc[0])} to {share(curve['heldout'].iloc[-1])}{rule})")
+    return "; ".join(texts) + ("; …" if len(names) > _NAMED else ".")
+
+
 def _models(table: pd.DataFrame) -> list[str]:
     """Return the models that have curves."""
     return list(dict.fromkeys(table["model"]))
@@ -143,41 +185,6 @@ def _names(table: pd.DataFrame) -> list[str]:
     """Return the names of the figures of the first few models."""
     numbers = range(1, len(_models(table)[:_CURVES]) + 1)
     return ["survey_training" if number == 1 else f"survey_training_{number}" for number in numbers]
-
-
-class TrainingStep(NamedTuple):
-    """A model of the survey as a point of a training curve."""
-
-    name: str  # the name of the model in the tables
-    step: float  # the number in the name of its revision or folder
-
-
-def checkpoints_of(models: Sequence[str]) -> dict[str, list[TrainingStep]]:
-    """Return the checkpoints of each model that has at least three, in the order of their steps.
-
-    Names of models are ``ID@REVISION``, or those of folders that end in a word for a step and a number. Checkpoints are
-    returned by the name without the step.
-    """
-    checkpoints_by_model: dict[str, list[TrainingStep]] = {}
-    for name in models:
-        model, at, revision = name.rpartition("@")
-        if at and model and "/" not in revision:
-            match = None if _COMMIT.fullmatch(revision) else _STEP.search(revision) or _NUMBER.search(revision)
-        else:  # a folder
-            at_end = (match for match in _STEP.finditer(name) if match.end() == len(name.rstrip("/")))
-            match = next(at_end, None)
-            model = name[: match.start()].rstrip("-_/") if match else name
-        if match:
-            number, unit = match.groups(default="")
-            step = float(number) * _FACTORS[unit.lower()]
-            checkpoint = TrainingStep(name, int(step) if step.is_integer() else step)
-            checkpoints_by_model.setdefault(model, []).append(checkpoint)
-    return {
-        model: sorted(checkpoints, key=lambda checkpoint: checkpoint.step)
-        for model, checkpoints in checkpoints_by_model.items()
-        # Models with equal steps have no curve, because the order of their revisions is not known.
-        if len({checkpoint.step for checkpoint in checkpoints}) == len(checkpoints) >= FEWEST_CHECKPOINTS
-    }
 
 
 class LayerAccuracies(NamedTuple):

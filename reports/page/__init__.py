@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from ...storage.characters import in_document, in_html
 from ...storage.errors import AttentionologyError
 from ...storage.paths import RUN_RECORD
+from ...storage.short_names import distinguishing
 from ...storage.writing import amount
 from ..drawing import save
 from ..finding import Finding
@@ -256,6 +257,7 @@ def template_environment() -> Environment:
         "best_direction": best_direction,
         "direction": lambda row: ARROWS[row["direction"]],
         "best_offset": best_offset,
+        "distinguishing": lambda names: distinguishing(list(names)).values(),
         "chips": lambda text: with_marked_heads(text, _NAMED_HEAD, '<b class="chip">{}</b>'),
     }
     return environment

@@ -248,6 +248,6 @@ def test_gains_of_runs_are_those_of_the_table_and_the_strongest_rule_is_subtract
         least = min(gain for gain, *_ in gains)  # over the strongest rule
         np.testing.assert_allclose(rule.value, least, atol=1e-12)
         low, high = interval_around(rule.value, standard_error(rule.deviations))
-        assert any(np.allclose((least, low, high), of_rule, atol=1e-9) for of_rule in gains)
+        assert any((least, low, high) == pytest.approx(of_rule, abs=1e-9) for of_rule in gains)
         compared += rule.value != offset.value
     assert compared > 5

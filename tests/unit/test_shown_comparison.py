@@ -12,7 +12,7 @@ from matplotlib.text import Text
 
 from attentionology.analyses.comparison.figures import contrast_figure
 from attentionology.analyses.comparison.findings import comparison_findings, kinds_findings
-from attentionology.analyses.comparison.results import Comparison, Contrast, Side, contrast, contrasts_of
+from attentionology.analyses.comparison.results import Comparison, Contrast, Pairing, Side, contrast, contrasts_of
 from attentionology.analyses.comparison.section import comparison_section, comparison_tables, contrast_table
 from attentionology.analyses.counting.comparable import Comparable, Measured
 from attentionology.reports.page import write_report
@@ -267,7 +267,8 @@ def test_on_the_same_text_gains_are_left_out():
     family = Comparable("relations", (Measured("det", 0.5, 100, np.zeros(0)),), "words found", "words", 0)
     sides = Side("one", "norm", "norm"), Side("two", "norm", "norm")
     both = [family, replace(family, family="gains", unit="points")]
-    for pairing, families in (("paired", ["relations"]), ("unpaired", ["relations", "gains"])):
+    expected: list[tuple[Pairing, list[str]]] = [("paired", ["relations"]), ("unpaired", ["relations", "gains"])]
+    for pairing, families in expected:
         found = contrasts_of("dependency", both, both, sides, pairing, min_count=50)
         assert [each.family for each in found] == families
 

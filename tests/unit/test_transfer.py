@@ -13,9 +13,10 @@ import attentionology
 from attentionology import CorpusOptions, CountOptions
 from attentionology.analyses.counting.comparable import replicate_order
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.survey.checkpoints import checkpoints_of, half_gain_step
 from attentionology.analyses.survey.results import SCHEMAS, Survey
 from attentionology.analyses.survey.rows import rows_table
-from attentionology.analyses.survey.training import SURVEY_TRAINING, checkpoints_of, training_figure
+from attentionology.analyses.survey.training import SURVEY_TRAINING, training_figure, training_findings
 from attentionology.analyses.survey.transfer import (
     SURVEY_TRANSFER,
     SURVEY_TRANSFER_MEANS,
@@ -326,3 +327,34 @@ def test_one_treebank_and_two_models_have_neither(grid, tmp_path):
     assert survey.training_table.empty
     written = {path.name for path in (tmp_path / "out" / "tables").iterdir()}
     assert not [name for name in written if "transfer" in name or "training" in name]
+
+
+def test_treebanks_differ_as_the_comparison_of_two_runs_says(grid, surveyed, runs):
+    """The comparison calls the second run second, as the treebank is called, so that replicates have the same order."""
+    found = of_model(read(grid, "survey_treebanks"), grid)
+    assert set(found["treebank_a"]) == {"first"}
+    assert set(found["treebank_b"]) == {"second"}
+    expected = attentionology.compare(runs["first"], runs["second"], min_count=MIN_COUNT).table
+    assert set(expected["family"]) == {"relations", "gains over the offset", "gains over the rules"}
+    for name, other in (("family", "family"), ("relation", "group"), ("reason", "reason"), ("choice_b", "choice_b")):
+        assert found[name].tolist() == expected[other].tolist()
+    for name in ("value_a", "value_b", "difference", "low", "high", "p", "p_holm"):
+        values = pd.to_numeric(found[name]).to_numpy()
+        np.testing.assert_allclose(values, expected[name].to_numpy(dtype=float), atol=1e-9, err_msg=name)
+
+
+def test_findings_say_by_which_step_half_of_the_final_gain_is_reached(grid, surveyed):
+    curves = {"det": (0.1, 0.6, 0.9), "obj": (0.1, 0.2, 0.9), "nsubj": (0.4, 0.5, 0.6), "case": (0.1, 0.45, 0.8)}
+    rows = [
+        {"model": "tiny", "checkpoint": str(grid / f"tiny@step{step}"), "step": step, "treebank": "first", "n": 50,
+         "map": "weight", "about": "relation", "relation": name, "heldout": value, "low": value - width,
+         "high": value + width} for name, values in curves.items() for step, value in zip(STEPS, values, strict=True)
+        for width in (0.15 if name == "nsubj" else 0.01,)
+    ]  # fmt: skip
+    (found,) = training_findings(pd.DataFrame(rows), surveyed)
+    assert found.text.startswith("2 of 4 relations of first reach half of their final gain by step 10: det (10.0 % ")
+    assert "case (10.0 % to 80.0 %, strongest rule " in found.text
+    assert found.text.endswith(").")
+    assert found.more == "1 by step 2,000 (obj). No clear gain from the first to the last step: nsubj."
+    assert found.address == "#training"
+    assert half_gain_step([0, 5, 9], [0.5, 0.2, 0.1]) == 0  # of a loss, the first step has half
