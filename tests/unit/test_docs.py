@@ -102,12 +102,12 @@ def words(text: str) -> int:
 
 
 def test_guides_can_be_read():
-    """All guides together, from the README to the pages about papers, have at most 34,000 words of prose."""
+    """All guides together, from the README to the pages about papers, have at most 36,000 words of prose."""
     folders = ("how-to", "explanation", "tutorials", "reproduce")
     guides = [page for folder in folders for page in (REPOSITORY / "docs" / folder).glob("*.md")]
     guides += [REPOSITORY / "README.md", REPOSITORY / "docs/index.md"]
     assert len(guides) > 30
-    assert sum(words(page.read_text(encoding="utf-8")) for page in guides) <= 34_000
+    assert sum(words(page.read_text(encoding="utf-8")) for page in guides) <= 36_000
 
 
 @pytest.mark.parametrize("page", ["README.md"])
