@@ -7,6 +7,8 @@ from .formats import get_format as get_format
 from .formats import list_formats as list_formats
 from .labeled import LabeledTexts as LabeledTexts
 from .labeled import load_labeled as load_labeled
+from .minimal_pairs import Pairs as Pairs
+from .minimal_pairs import load_pairs as load_pairs
 from .sample import SAMPLE_TREEBANK as SAMPLE_TREEBANK
 from .sentence import Sentence as Sentence
 from .strings import Texts as Texts
