@@ -16,6 +16,7 @@ from .corpora_loaders import CorpusError as CorpusError
 from .corpora_loaders import Sentence as Sentence
 from .corpora_loaders import Treebank as Treebank
 from .corpora_loaders import load_labeled as load_labeled
+from .corpora_loaders import load_pairs as load_pairs
 from .corpora_loaders import load_text as load_text
 from .corpora_loaders import load_treebank as load_treebank
 from .corpora_loaders import load_vectors as load_vectors

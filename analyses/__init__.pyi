@@ -54,6 +54,7 @@ from .explanation.methods.permutation import permutation as permutation
 from .norms.options import NormsOptions as NormsOptions
 from .norms.rows import NormResults as NormResults
 from .option_groups import OptionGroup as OptionGroup
+from .pairs.options import PairsOptions as PairsOptions
 from .probing.options import MapStoreOptions as MapStoreOptions
 from .probing.options import ProbedMapOptions as ProbedMapOptions
 from .probing.options import ProbeOptions as ProbeOptions

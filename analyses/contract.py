@@ -85,6 +85,7 @@ class AnalysisRow:
     of_mentions: bool = False
     by_default: bool = False
     summary: str = ""
+    of_pairs: bool = False
 
 
 class Analysis(ABC, Generic[Facts, Results]):
@@ -100,6 +101,7 @@ class Analysis(ABC, Generic[Facts, Results]):
         of_maps: whether the analysis is about the maps that ``--map`` chooses.
         of_trees: whether the analysis needs dependency trees.
         of_mentions: whether the analysis needs mentions of entities.
+        of_pairs: whether the analysis needs minimal pairs.
         by_default: whether the analysis is part of a run that names no analyses.
         summary: one or two sentences for ``--help`` about what the analysis does.
         facts_type: the type of the facts of its plans, which determines how stored facts are read; ``object`` for
@@ -135,6 +137,7 @@ class Analysis(ABC, Generic[Facts, Results]):
     of_maps: ClassVar[bool] = True
     of_trees: ClassVar[bool] = False
     of_mentions: ClassVar[bool] = False
+    of_pairs: ClassVar[bool] = False
     by_default: ClassVar[bool] = False
     summary: ClassVar[str] = ""
     facts_type: ClassVar[type] = object
@@ -146,7 +149,7 @@ class Analysis(ABC, Generic[Facts, Results]):
         if row is not None:
             cls.name, cls.summary, cls.options, cls.needs = row.name, row.summary, row.options, row.needs
             cls.of_maps, cls.of_trees, cls.of_mentions = row.of_maps, row.of_trees, row.of_mentions
-            cls.by_default = row.by_default
+            cls.by_default, cls.of_pairs = row.by_default, row.of_pairs
 
     @abstractmethod
     def plan(self, options: OptionSet, setting: Setting) -> Plan[Facts]:

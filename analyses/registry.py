@@ -19,12 +19,13 @@ from .contract import Analysis, AnalysisRow, OptionError
 from .coreference.options import COREFERENCE
 from .dependency.options import DEPENDENCY
 from .norms.options import NORMS
+from .pairs.options import PAIRS
 from .surface.options import SURFACE
 
 ENTRY_POINTS = GROUPS["analysis"]
 """The group of entry points under which another package names its subclasses of `Analysis`."""
 
-_ROWS = (DEPENDENCY, SURFACE, CLUSTERS, NORMS, COREFERENCE, ABLATION)
+_ROWS = (DEPENDENCY, SURFACE, CLUSTERS, NORMS, COREFERENCE, ABLATION, PAIRS)
 """The analyses of ``analyze``, in the order of the report. An analysis comes after those whose results it needs."""
 
 _PLUGINS = Plugins("analysis", lambda: [row.name for row in _ROWS])

@@ -8,6 +8,8 @@ from .formats import list_formats as list_formats
 from .in_memory import treebank_of as treebank_of
 from .labeled import LabeledTexts as LabeledTexts
 from .labeled import load_labeled as load_labeled
+from .minimal_pairs import Pairs as Pairs
+from .minimal_pairs import load_pairs as load_pairs
 from .sample import SAMPLE_TREEBANK as SAMPLE_TREEBANK
 from .sentence import Sentence as Sentence
 from .strings import Texts as Texts

@@ -24,6 +24,7 @@ from ..corpora_loaders import Corpus, PlainText, Texts
 from ..corpora_loaders.documents import Documents
 from ..corpora_loaders.errors import CorpusError
 from ..corpora_loaders.in_memory import files_or_corpus
+from ..corpora_loaders.minimal_pairs import Pairs
 from ..extractors import AnyModel, Encoder
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.help.options import flag
@@ -61,10 +62,13 @@ class AnalyzeJob(Job):
             return choose_analyses(names)
         if corpus is None:
             files = self.groups[CorpusOptions]
-            with_trees, is_text = has_trees(files), bool(files.text)
+            with_trees, is_text, of_pairs = has_trees(files), bool(files.text), bool(files.pairs)
         else:
             with_trees, is_text = bool(corpus.relations), not isinstance(corpus, Documents)
+            of_pairs = isinstance(corpus, Pairs)
         registered = registered_analyses().values()
+        if of_pairs:
+            return [row for row in registered if row.of_pairs]
         if not with_trees and not is_text:  # documents with mentions
             return [row for row in registered if row.of_mentions]
         return [row for row in registered if row.by_default and (with_trees or not row.of_trees)]
@@ -77,7 +81,8 @@ class AnalyzeJob(Job):
         """Return the paths of the model and the corpus, and of the files that options of analyses name."""
         files = self.groups[CorpusOptions]
         loaded = [file.path for file in corpus.files] if corpus else []
-        return paths_read(self.model.model, files.corpus, files.text, loaded, *self._files_in_options())
+        given = (files.corpus, files.text, files.pairs)
+        return paths_read(self.model.model, *given, loaded, *self._files_in_options())
 
     def _files_in_options(self) -> list[Path]:
         """Return the values of all options that are paths."""

@@ -47,6 +47,11 @@ class CorpusOptions(OptionGroup):
     """One or more files of plain text to read instead of a treebank. Each line is a paragraph, and an empty line ends a
     document. Each paragraph is one input, unless --segments is given."""
 
+    pairs: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
+    """One or more files of minimal pairs to read instead of a treebank: JSON Lines as in BLiMP, with sentence_good,
+    sentence_bad and UID, or two columns with a tab between them, the acceptable sentence first. 'sample' has 200
+    pairs."""
+
     segments: OptionalNumber = None
     """Divide the text into segments of two consecutive spans, [CLS] a [SEP] b [SEP], and sample N of them at random, or
     take all if there are no more than N. A segment has 128 pieces, or the number given by --max-length. The paper has
@@ -60,7 +65,8 @@ class CorpusOptions(OptionGroup):
     tokens: TreebankWords = "syntactic"
 
     limit: OptionalNumber = None
-    """Read only the first N sentences of a treebank, paragraphs of a text, or documents of a coreference corpus."""
+    """Read only the first N sentences of a treebank, paragraphs of a text, minimal pairs, or documents of a coreference
+    corpus."""
 
     lenient: Lenient = False
     punctuation: PunctuationNames = ()
@@ -68,13 +74,14 @@ class CorpusOptions(OptionGroup):
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used, or where two options contradict each other."""
         super().check()
-        if self.text and self.tokens != "syntactic":
-            raise OptionError("--tokens is for treebanks and cannot be given together with --text")
+        plain = "--text" if self.text else "--pairs" if self.pairs else ""
+        if plain and self.tokens != "syntactic":
+            raise OptionError(f"--tokens is for treebanks and cannot be given together with {plain}")
         if self.segments is not None and not self.text:
             raise OptionError("--segments is for --text, which is not given")
         if self.format is not None:
             check_format(self.format)
-            if self.text or not self.corpus:
+            if plain or not self.corpus:
                 raise OptionError("--format is for the files of --corpus, which is not given")
         if self.segment_ids != "zeros" and self.segments is None:
             raise OptionError("--segment-ids is for --segments, which is not given")
@@ -82,6 +89,8 @@ class CorpusOptions(OptionGroup):
 
 def files_of(options: CorpusOptions) -> list[str]:
     """Return the paths of the files that are read as a corpus."""
+    if options.pairs:
+        return list(options.pairs)
     return [corpus_path(name) for name in options.corpus or (SAMPLE,)]
 
 
@@ -91,47 +100,56 @@ def has_trees(options: CorpusOptions) -> bool:
 
     if options.format is not None:
         return get_format(options.format).has_trees
-    return not options.text and all(format_of(file).has_trees for file in files_of(options))
+    return not (options.text or options.pairs) and all(format_of(file).has_trees for file in files_of(options))
 
 
 def check_files(options: CorpusOptions) -> None:
     """Check that --corpus and --text are not both given, that neither is empty, and that the files exist."""
-    for name in ("corpus", "text"):
+    for name in ("corpus", "text", "pairs"):
         if getattr(options, name) == ():
             raise OptionError(f"--{name} needs at least one name")
-    if options.text and options.corpus:
-        raise OptionError("give --corpus or --text, not both")
+    if sum(map(bool, (options.text, options.corpus, options.pairs))) > 1:
+        raise OptionError("give one of --corpus, --text and --pairs")
     for file in map(Path, options.text or files_of(options)):
-        if not file.exists():
+        if not file.exists() and not (options.pairs and str(file) == SAMPLE):
             raise CorpusError("there is no such file", file=file)
 
 
 def check_analyses(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> None:
     """Check that analyses fit the corpus, before anything slow happens. The files must exist."""
+    of_pairs = [analysis.name for analysis in chosen if analysis.of_pairs]
+    if of_pairs and not options.pairs:
+        raise OptionError(f"--analyses {of_pairs[0]} needs --pairs FILE")
     of_mentions = next((analysis.name for analysis in chosen if analysis.of_mentions), None)
-    if of_mentions and options.text:
-        raise OptionError(f"--analyses {of_mentions} needs a --corpus with mentions, not --text")
+    other = "--text" if options.text else "--pairs" if options.pairs else ""
+    if of_mentions and other:
+        raise OptionError(f"--analyses {of_mentions} needs a --corpus with mentions, not {other}")
     if of_mentions and options.tokens != "syntactic":
         raise OptionError(f"--tokens surface is not for {of_mentions}, whose mentions consist of syntactic words")
     for name in ("lenient", "punctuation"):
-        if getattr(options, name) and options.text:
-            raise OptionError(f"--{name} is for treebanks and coreference corpora, not for --text")
+        if getattr(options, name) and other:
+            raise OptionError(f"--{name} is for treebanks and coreference corpora, not for {other}")
     if options.tokens != "syntactic" and not has_trees(options):
         raise OptionError("--tokens surface is for CoNLL-U, the only format with multiword tokens")
 
 
 def _read_as_documents(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> bool:
     """Whether the corpus is read as documents with mentions, not as sentences."""
-    return not options.text and (any(analysis.of_mentions for analysis in chosen) or not has_trees(options))
+    if options.text or options.pairs:
+        return False
+    return any(analysis.of_mentions for analysis in chosen) or not has_trees(options)
 
 
 def read_corpus(options: CorpusOptions, chosen: Sequence[AnalysisRow] = ()) -> Corpus:
-    """Read the text, the treebank, or the coreference corpus that the options name, as the chosen analyses need it."""
+    """Read the text, the pairs, the treebank, or the coreference corpus of the options, as the chosen analyses need."""
     from ..corpora_loaders import load_text, load_treebank
     from ..corpora_loaders.documents import load_documents
+    from ..corpora_loaders.minimal_pairs import load_pairs
 
     if options.text:
         return load_text(options.text, limit=options.limit)
+    if options.pairs:
+        return load_pairs(options.pairs, limit=options.limit)
     files = files_of(options)
     of_both = {name: getattr(options, name) for name in ("limit", "format", "lenient", "punctuation")}
     if _read_as_documents(options, chosen):

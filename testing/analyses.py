@@ -111,7 +111,8 @@ class Bench:
 
     def corpus(self, *names: str) -> Corpus:
         """Read corpora that have been written as one."""
-        return corpora.loaded([self.folder / f"{name}.conllu" for name in names], mentions=self.row.of_mentions)
+        kind = {"mentions": self.row.of_mentions, "pairs": self.row.of_pairs}
+        return corpora.loaded([self.folder / f"{name}.conllu" for name in names], **kind)
 
     def run(self, corpus: Corpus, encoder: Encoder | None = None, *, cells: int | None = None, **arguments: Any) -> Run:
         """Run the analysis alone."""

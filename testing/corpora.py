@@ -6,8 +6,9 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..corpora_loaders import SAMPLE_TREEBANK, Corpus, load_treebank
+from ..corpora_loaders import SAMPLE_TREEBANK, Corpus, Sentence, load_treebank
 from ..corpora_loaders.documents import load_documents
+from ..corpora_loaders.minimal_pairs import Pairs
 from .names import HOSTILE
 
 _DOCUMENTS, _SENTENCES = 4, 5
@@ -81,6 +82,19 @@ def write(path: Path, parts: str | Sequence[str]) -> None:
     path.write_text(f"{text}\n\n", encoding="utf-8")
 
 
-def loaded(paths: Sequence[Path], *, mentions: bool) -> Corpus:
-    """Read corpora, with their mentions or as a treebank."""
+def loaded(paths: Sequence[Path], *, mentions: bool, pairs: bool = False) -> Corpus:
+    """Read corpora, with their mentions, as a treebank, or as pairs of each sentence and its reverse."""
+    if pairs:
+        return Pairs(tuple(each for sentence in load_treebank(paths) for each in _pair(sentence)))
     return load_documents(paths) if mentions else load_treebank(paths)
+
+
+def _pair(sentence: Sentence) -> tuple[Sentence, Sentence]:
+    """Return a sentence and its reverse, or the word twice if there is only one."""
+    words = sentence.words
+    ends = {"good": words, "bad": words[::-1] if words[::-1] != words else words * 2}
+    good, bad = (
+        Sentence(f"{sentence.id} {end}", of_end, document=sentence.id[:9], text=" ".join(of_end))
+        for end, of_end in ends.items()
+    )
+    return good, bad

@@ -101,14 +101,14 @@ class Treebanks(SurveyQuestion):
         return TreebankCollector(facts.min_count) if len(facts.treebanks) > 1 else None
 
     def find(
-        self, counts: SurveyFacts, looked: TreebankContrasts | None, earlier: Mapping[str, Any]
+        self, counts: SurveyFacts, lookups: TreebankContrasts | None, earlier: Mapping[str, Any]
     ) -> pd.DataFrame | None:
         """Return the differences; None if no model could read two treebanks."""
-        if looked is None or not looked.contrasts:
+        if lookups is None or not lookups.contrasts:
             return None
         rows = [
             {**row_of(one.contrast, difference), "model": one.model}
-            for one in looked.contrasts
+            for one in lookups.contrasts
             for difference in one.contrast.differences
         ]
         return joined_table([pd.DataFrame(rows).rename(columns=_RENAMED)], SURVEY_TREEBANKS)

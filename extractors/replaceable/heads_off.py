@@ -170,10 +170,13 @@ class HeadSwitch:
         )
         compare(given, expected, where, _STILL_WORKS)
 
-    def products(self, losses: Callable[[Tensor], Float[Tensor, " batch"]]) -> Float[Tensor, "batch layers heads"]:
+    def products(
+        self, losses: Callable[[Tensor], Float[Tensor, " batch"]], *, signed: bool = False
+    ) -> Float[Tensor, "batch layers heads"]:
         """Return ``|z · ∂L/∂z|`` of each head, z being what it gives at all positions (Michel et al. 2019, §4.1).
 
-        ``losses`` takes what the model gives, and returns the loss L of each sentence.
+        ``losses`` takes what the model gives, and returns the loss L of each sentence. With ``signed``, the products
+        keep their sign.
         """
         kept: list[Tensor] = []
 
@@ -189,7 +192,8 @@ class HeadSwitch:
             (z.detach() * gradient).view(*z.shape[:2], self._n_heads, -1).masked_fill(~inside, 0).sum((1, 3))
             for z, gradient in zip(kept, gradients, strict=True)
         ]
-        return torch.stack(by_head, dim=1).abs()
+        products = torch.stack(by_head, dim=1)
+        return products if signed else products.abs()
 
     def _run_model(self, change: Callable[[int, Tensor], Tensor], k: int = 1) -> Tensor:
         """Run the model on the batch k times, with ``change(call, outputs)`` in place of the outputs of heads.

@@ -16,6 +16,7 @@ from attentionology.analyses import (
     EnsembleOptions,
     FailureOptions,
     NormsOptions,
+    PairsOptions,
     ReadingOptions,
     SurfaceOptions,
 )
@@ -32,6 +33,8 @@ from attentionology.analyses.explanation.contract.registry import registered_tes
 from attentionology.analyses.norms import analysis as norms
 from attentionology.analyses.norms.analysis import Norms
 from attentionology.analyses.option_groups import OptionGroup
+from attentionology.analyses.pairs import analysis as pairs
+from attentionology.analyses.pairs.analysis import MinimalPairs
 from attentionology.analyses.questions import AnalysisOfQuestions
 from attentionology.analyses.registry import find_analysis
 from attentionology.analyses.surface import analysis as surface
@@ -58,7 +61,7 @@ pytestmark = pytest.mark.usefixtures("quick_geography")
 
 SCHEMAS: dict[str, Any] = {
     module.__name__.split(".")[-2]: module.SCHEMAS
-    for module in (ablation, clusters, coreference, dependency, norms, surface)
+    for module in (ablation, clusters, coreference, dependency, norms, pairs, surface)
 }
 WHOLE = 20
 """As many sentences as the checked corpora have. What reads the first sentences alone depends on their order."""
@@ -78,6 +81,7 @@ QUESTIONS: dict[type[AnalysisOfQuestions[Any, Any, Any, Any, Any]], list[OptionG
     ],
     Norms: [NormsOptions(ff_sentences=WHOLE)],
     Surface: [SurfaceOptions(gradients="hidden", detectors=2)],
+    MinimalPairs: [PairsOptions(needed_heads=2)],
 }
 """The analyses of questions, with options with which each question is asked."""
 LONG = (
@@ -85,6 +89,7 @@ LONG = (
     *("dependency-rules", "dependency-spanning_trees", "dependency-failures", "dependency-control"),
     *("norms-spread", "norms-mixing", "norms-frequency", "norms-feed_forward", "norms-block", "norms-overwriting"),
     *("ablation-relations", "ablation-pruning", "ablation-predictions"),
+    *("pairs-critical", "pairs-accuracy", "pairs-needed"),
 )
 """Questions that take longer to check."""
 
@@ -106,6 +111,7 @@ MORE: list[Any] = [
     ("norms", [NormsOptions(ff_sentences=0)]),
     ("norms", [NormsOptions(ff_sentences=WHOLE)]),
     ("ablation", [AblationOptions(pruning_sentences=WHOLE)]),
+    ("pairs", [PairsOptions()]),
 ]  # fmt: skip
 
 
