@@ -128,7 +128,7 @@ class BeyondTags(DependencyQuestion):
     def requests(self, planning: Planned) -> Iterable[Request]:
         """Count what rules find, if words have parts of speech, and one head each."""
         corpus, options, chosen = planning.setting.corpus, planning.options, planning.chosen
-        if chosen.trees != "basic" or not any(tag in UPOS for _, tag in corpus.counted.tagged):
+        if chosen.gold != "basic" or not any(tag in UPOS for _, tag in corpus.counted.tagged):
             return ()
         arguments = {
             "pairs": tuple(sorted(corpus.counted.tagged)),
