@@ -216,8 +216,8 @@ def analyze(
     Args:
         model: a name, a folder, an encoder, or a model of transformers, see `attentionology.extractors.as_encoder`.
         corpus: one file or several, ``"sample"``, a corpus that has been loaded, a slice of it, or sentences and
-            objects of other libraries, see `attentionology.treebank_of`. A string is the name of a file; a text is
-            given as `Sentence.from_text`.
+            objects of other libraries, see `attentionology.corpora_loaders.treebank_of`. A string is the name of a
+            file; a text is given as `Sentence.from_text`.
         analyses: the names of the analyses. Default: those that the command chooses for such a corpus.
         maps: the kinds of maps, see `attentionology.list_kinds`. All are made in the same pass. Default: attention
             weights.
