@@ -70,7 +70,7 @@ def maximum_tree(scores: Float[ndarray, "nodes nodes"]) -> Int[ndarray, " nodes"
     return np.array(parents, dtype=np.int64)
 
 
-class HeadPredictor(BaseEstimator):
+class HeadPredictor(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Base class of everything that predicts syntactic heads.
 
     It is an estimator of scikit-learn, whose X is a sequence of batches and which needs no y, as the batches have the

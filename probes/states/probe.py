@@ -30,7 +30,7 @@ MIX_PREFIX = "mix."
 """What the names of the weights of a mix begin with in the file of a probe."""
 
 
-class StateProbe(BaseEstimator, ABC):
+class StateProbe(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """Base class of the probes of hidden states of one layer, or of a mix of layers.
 
     A subclass says what it learns and how it is scored. Constructors only store their arguments, `fit` learns, and the
