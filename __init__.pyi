@@ -20,7 +20,6 @@ from .corpora_loaders import load_pairs as load_pairs
 from .corpora_loaders import load_text as load_text
 from .corpora_loaders import load_treebank as load_treebank
 from .corpora_loaders import load_vectors as load_vectors
-from .corpora_loaders import treebank_of as treebank_of
 from .corpora_loaders.alignment import load_bitext as load_bitext
 from .corpora_loaders.documents import load_documents as load_documents
 from .engine.align import align as align

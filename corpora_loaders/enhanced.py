@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from .errors import CorpusError
@@ -64,18 +64,34 @@ def counted_arcs(sentence: Sentence, arcs: Iterable[tuple[int, int, str]]) -> It
 
 
 def enhanced_relations(sentences: Iterable[Sentence]) -> Counter[str]:
-    """Count the words of each enhanced relation, as relations are counted (`counted_arcs`)."""
-    relations: Counter[str] = Counter()
+    """Count the words of each enhanced relation, as relations are counted (`counted_arcs`).
+
+    Raises:
+        CorpusError: a file has no enhanced dependencies.
+    """
     annotated: dict[str | None, bool] = {}  # by the file
-    for sentence in sentences:
-        heads = enhanced_heads(sentence)
-        arcs = counted_arcs(sentence, heads.arcs)
-        relations.update(relation for _, relation in {(word, relation) for word, _, relation in arcs})
-        annotated[sentence.file] = annotated.get(sentence.file, False) or bool(heads.arcs or heads.roots)
+
+    def noted() -> Iterator[Sentence]:
+        for sentence in sentences:
+            if not annotated.get(sentence.file):
+                heads = enhanced_heads(sentence)
+                annotated[sentence.file] = bool(heads.arcs or heads.roots)
+            yield sentence
+
+    relations = relations_of(noted())
     for file, is_annotated in annotated.items():
         if not is_annotated:
             message = "no word has enhanced dependencies (column 9, DEPS); leave out --trees enhanced"
             raise CorpusError(message, file=file)
+    return relations
+
+
+def relations_of(sentences: Iterable[Sentence]) -> Counter[str]:
+    """Count the words of each enhanced relation, most frequent first."""
+    relations: Counter[str] = Counter()
+    for sentence in sentences:
+        arcs = counted_arcs(sentence, enhanced_heads(sentence).arcs)
+        relations.update(relation for _, relation in {(word, relation) for word, _, relation in arcs})
     return Counter(dict(sorted(relations.items(), key=lambda item: (-item[1], item[0]))))
 
 

@@ -33,7 +33,7 @@ def treebank_of(sentences: Texts) -> Treebank:
         TypeError: something is no sentence.
 
     Example:
-        >>> from attentionology import treebank_of
+        >>> from attentionology.corpora_loaders import treebank_of
         >>> row = {"idx": "s1", "tokens": ["She", "sings"], "head": ["2", "0"], "deprel": ["nsubj", "root"]}
         >>> treebank_of([row])
         Treebank(1 sentence, 2 words)

@@ -20,11 +20,13 @@ from ..analyses.shared.input_options import ExampleOptions, LimitOptions, ModelO
 from ..analyses.shared.numbers import Seed
 from ..analyses.shared.options import FeedForwardOptions, MapOptions, map_makers
 from ..analyses.shared.part_options import PartOptions
-from ..corpora_loaders import Corpus, PlainText, Texts
+from ..corpora_loaders import Corpus, PlainText, Texts, Treebank
 from ..corpora_loaders.documents import Documents
 from ..corpora_loaders.errors import CorpusError
 from ..corpora_loaders.in_memory import files_or_corpus
+from ..corpora_loaders.lines import file_sha256
 from ..corpora_loaders.minimal_pairs import Pairs
+from ..corpora_loaders.pairs import with_pairs
 from ..extractors import AnyModel, Encoder
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.help.options import flag
@@ -102,8 +104,8 @@ class AnalyzeJob(Job):
         if self.groups[DecisionOptions].decisions:
             if Dependency.name not in (row.name for row in chosen):
                 raise OptionError("--decisions is for the analysis dependency, not among --analyses")
-            if self.groups[DependencyOptions].trees != "basic":
-                raise OptionError("--decisions needs basic trees, in which a word has one head; leave out --trees")
+            if self.groups[DependencyOptions].gold != "basic":
+                raise OptionError("--decisions needs basic trees, with one head each; leave out --trees and --pairs")
         check_value("seed", self.seed, Seed)
         for file in self._files_in_options():
             if not file.exists():
@@ -135,6 +137,9 @@ class AnalyzeJob(Job):
         resolved: dict[str, Any] = {} if model is None else {"model": model.name}  # options whose values are found out
         with stages("read the corpus"):
             source = read_corpus(files, chosen) if corpus is None else corpus
+            if (pairs := self.groups[DependencyOptions].pairs) is not None:
+                source = _with_pairs(source, pairs)
+                resolved["pairs_sha256"] = file_sha256(pairs)
         with stages("load the model"):
             ff_bias = self.groups[FeedForwardOptions].ff_bias
             maps = map_makers(map_options.map, map_options.merge, map_options.normalize, ff_bias)
@@ -190,6 +195,13 @@ class AnalyzeJob(Job):
         return replace(run, decided=decided, beside=beside)
 
 
+def _with_pairs(corpus: Corpus, path: Path) -> Corpus:
+    """Return a treebank with the pairs of a file as its gold."""
+    if not isinstance(corpus, Treebank):
+        raise OptionError("--pairs is for treebanks; their sentences need no trees")
+    return with_pairs(corpus, path)
+
+
 def analyze(
     model: AnyModel = "demo",
     corpus: str | Path | Texts = "sample",
@@ -209,8 +221,8 @@ def analyze(
     Args:
         model: a name, a folder, an encoder, or a model of transformers, see `attentionology.extractors.as_encoder`.
         corpus: one file or several, ``"sample"``, a corpus that has been loaded, a slice of it, or sentences and
-            objects of other libraries, see `attentionology.treebank_of`. A string is the name of a file; a text is
-            given as `Sentence.from_text`.
+            objects of other libraries, see `attentionology.corpora_loaders.treebank_of`. A string is the name of a
+            file; a text is given as `Sentence.from_text`.
         analyses: the names of the analyses. Default: those that the command chooses for such a corpus.
         maps: the kinds of maps, see `attentionology.list_kinds`. All are made in the same pass. Default: attention
             weights.

@@ -76,6 +76,8 @@ def methods(record: Mapping[str, Any]) -> str:
         )
     if options.get("trees") == "enhanced":
         sentences.append("Syntactic heads are those of the enhanced dependencies (column DEPS).")
+    if pairs := options.get("pairs"):
+        sentences.append(f"The gold are pairs of words, of the file {Path(pairs).name}.")
     if relations := _names(options.get("relations")):
         sentences.append(f"Before the run, we chose the relations {', '.join(relations)}.")
     if groups := _names(options.get("group")):

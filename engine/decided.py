@@ -131,7 +131,7 @@ def decisions_of(
 def _chosen(results: DependencyResults, names: Sequence[str]) -> list[HeadRead]:
     """Return the heads that names stand for, each with its directions, in the order of heads."""
     if results.trees != "basic":
-        raise OptionError("--decisions needs basic trees, in which a word has one head; leave out --trees enhanced")
+        raise OptionError("--decisions needs basic trees, with one head each; leave out --trees and --pairs")
     found: set[HeadRead] = set()
     for name in names:
         if name == "best":

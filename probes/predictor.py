@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
+from sklearn.base import BaseEstimator
 
 from ..corpora_loaders import AttentionologyError
 from ..extractors import MapBatch
@@ -70,11 +70,12 @@ def maximum_tree(scores: Float[ndarray, "nodes nodes"]) -> Int[ndarray, " nodes"
     return np.array(parents, dtype=np.int64)
 
 
-class HeadPredictor:
+class HeadPredictor(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Base class of everything that predicts syntactic heads.
 
-    As in scikit-learn, constructors only store their arguments, `fit` learns, and the names of what was learned end in
-    an underscore.
+    It is an estimator of scikit-learn, whose X is a sequence of batches and which needs no y, as the batches have the
+    heads: constructors only store their arguments, `fit` learns, and the names of what was learned end in an
+    underscore. ``cross_val_score(probe, list(maps))``, grids and pipelines work.
 
     Example:
         >>> from attentionology.corpora_loaders import Sentence
@@ -93,37 +94,11 @@ class HeadPredictor:
         del batches
         return self
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the arguments of the constructor by name, as in scikit-learn; ``deep`` changes nothing."""
-        del deep
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set arguments of the constructor by name.
-
-        Raises:
-            ValueError: the constructor has no such argument, or an argument has a value that it refuses.
-        """
-        known = self.get_params()
-        for name in params:
-            if name not in known:
-                choices = ", ".join(known) or "none"
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; choose from: {choices}")
-        kind: Any = type(self)  # whose constructor type checkers do not know
-        kind.__init__(self, **{**known, **params})
-        return self
-
     def __sklearn_clone__(self) -> Self:
         # By default, clone would copy the word vectors, which may take gigabytes and do not change.
         kind: Any = type(self)
         copy: Self = kind(**self.get_params())
         return copy
-
-    def __repr__(self) -> str:
-        parameters = inspect.signature(type(self)).parameters
-        arguments = self.get_params().items()
-        shown = (f"{name}={value!r}" for name, value in arguments if value != parameters[name].default)
-        return f"{type(self).__name__}({', '.join(shown)})"
 
     if not TYPE_CHECKING:
 
@@ -137,8 +112,8 @@ class HeadPredictor:
         """Return the head of every word, sentence by sentence in the order of the batches: 1-based, 0 for the root."""
         raise NotImplementedError
 
-    def score(self, batches: Iterable[MapBatch]) -> float:
-        """Unlabeled attachment score: the share of words whose head is right, without punctuation.
+    def score(self, batches: Iterable[MapBatch], y: None = None) -> float:
+        """Unlabeled attachment score: the share of words whose head is right, without punctuation; ``y`` has no use.
 
         Words without a head in the corpus are left out, and root words count (Clark et al. 2019, §5). The score is NaN
         if no word counts.

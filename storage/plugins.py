@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -90,9 +91,21 @@ def running(what: str, name: str, step: str, module: str = "") -> Iterator[None]
         yield
     except Exception as error:
         if package := package_of(what, name, module):
-            version = f"{package['package']} {package['version']}"
-            error.add_note(f"This happened in {step} of the {what} {name!r}, which the package {version} adds.")
+            version, line = f"{package['package']} {package['version']}", _line_of(error, what, name, module)
+            error.add_note(f"This happened in {step} of the {what} {name!r}, which the package {version} adds{line}.")
         raise
+
+
+def _line_of(error: Exception, what: str, name: str, module: str) -> str:
+    """Return the last line of the code of an extension that an error went through; empty if it went through none."""
+    top = module.partition(".")[0]
+    tops = {point.module.partition(".")[0] for point in points_of(what) if point.name == name} or {top}
+    frames = [
+        f", in line {line} of {frame.f_code.co_filename}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__")).partition(".")[0] in tops
+    ]
+    return frames[-1] if frames else ""
 
 
 def source_of(point: EntryPoint) -> str:

@@ -117,9 +117,10 @@ class PlanContext:
     def __init__(self, options: OptionSet, setting: Setting) -> None:
         self.options, self.setting, self.chosen = options, setting, options[AblationOptions]
         encoder, corpus = setting.encoder, setting.corpus
-        if options[DependencyOptions].trees == "enhanced":
+        if (gold := options[DependencyOptions].gold) != "basic":
+            other = "--trees enhanced" if gold == "enhanced" else "--pairs"
             raise OptionError(
-                "--trees enhanced is not for ablation, which measures effects on the words of each relation of the "
+                f"{other} is not for ablation, which measures effects on the words of each relation of the "
                 "basic trees; leave out one of the two"
             )
         _ = encoder.layers  # raises an error here, before anything slow, if the architecture is not known

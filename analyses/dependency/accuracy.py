@@ -22,7 +22,7 @@ from ..counting.best_head import best_head, cells_of_groups, drawn, heldout, int
 from ..counting.held_out import heldout_gain
 from ..counting.outcomes import Counts, OutcomeCounts
 from .decisions import READINGS, ScoredWords, head_hits
-from .options import Trees
+from .options import Gold
 
 ALL = "all"
 ALL_NO_PUNCT = "all-nopunct"
@@ -30,6 +30,14 @@ ALL_NO_PUNCT_ROOT = "all-nopunct-noroot"
 TOTALS = (ALL, ALL_NO_PUNCT, ALL_NO_PUNCT_ROOT)
 """The names of rows over several relations: every word (as in the paper's "All"), every word but punctuation (as the
 paper's probes are scored), and every word but punctuation and roots, which no head can get right."""
+
+
+FOUND = {
+    "basic": "syntactic head",
+    "enhanced": "syntactic head, or one of several with this relation,",
+    "pairs": "partner, or one of several with this label,",
+}
+"""What a head is asked to find, by the gold."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,8 @@ class DependencyAccuracy(OutcomeCounts):
         both: whether maps are also read in both directions at once, as α_ij + α_ji.
         causal: whether words see only the words before. Maps are then read in both directions at once, too, and the
             words whose syntactic head each direction can reach are counted.
-        trees: the gold: the ``"basic"`` tree, or the ``"enhanced"`` dependencies, of which a word may have several. A
+        trees: the gold: the ``"basic"`` tree, or the ``"enhanced"`` dependencies, of which a word may have several, or
+            ``"pairs"`` in their place, see `attentionology.corpora_loaders.pairs`. A
             word then counts once for each of its relations, and once in each of the totals and ``unions``, and is
             right if any of its heads of this relation, or of these relations, is found. The root and empty nodes are
             no heads of words; the state ``left_out`` has the numbers of both, and of words that have no other head,
@@ -108,7 +117,7 @@ class DependencyAccuracy(OutcomeCounts):
         coarse: bool = False,
         both: bool = False,
         causal: bool = False,
-        trees: Trees = "basic",
+        trees: Gold = "basic",
         unions: Sequence[tuple[str, Sequence[str]]] = (),
         replicates: int = 1000,
         seed: int = 0,
@@ -129,7 +138,7 @@ class DependencyAccuracy(OutcomeCounts):
             seed=seed,
             configuration=("dependency", coarse, *of_trees),
         )
-        if trees == "enhanced":
+        if trees != "basic":
             self.add_state("left_out", torch.zeros(3, dtype=torch.int64), "sum")
         self.coarse = coarse
         self._index = {name: i for i, name in enumerate(names)}
@@ -137,7 +146,7 @@ class DependencyAccuracy(OutcomeCounts):
     def absorb(self, other: OutcomeCounts) -> None:
         """Add counts whose groups may be fewer, see `OutcomeCounts.absorb`."""
         super().absorb(other)
-        if isinstance(other, DependencyAccuracy) and self.trees == "enhanced":
+        if isinstance(other, DependencyAccuracy) and self.trees != "basic":
             self.left_out += other.left_out
 
     def update(self, batch: MapBatch) -> None:
@@ -151,7 +160,7 @@ class DependencyAccuracy(OutcomeCounts):
         if batch.level != "word":
             raise ValueError("dependency accuracy needs word-level maps (level='word')")
         self.check_shape(batch.maps.shape[1:3])
-        enhanced = [enhanced_heads(sentence) for sentence in batch.sentences] if self.trees == "enhanced" else None
+        enhanced = [enhanced_heads(sentence) for sentence in batch.sentences] if self.trees != "basic" else None
         arcs = None if enhanced is None else [heads.arcs for heads in enhanced]
         words = ScoredWords.of(batch.sentences, self._index, arcs, coarse=self.coarse)
         # Each baseline guesses the word at its offset, or the first or last word if the sentence ends before.
@@ -204,7 +213,7 @@ class DependencyAccuracy(OutcomeCounts):
         return group, sentence, of_heads.reshape(len(decisions), *hits.shape[1:]), of_baselines.numpy()
 
 
-def inventory(corpus: Corpus, trees: Trees) -> Counter[str]:
+def inventory(corpus: Corpus, trees: Gold) -> Counter[str]:
     """Return the relations of a corpus, as they are counted (`counted_relations`), each with the number of its words.
 
     Raises:
@@ -217,7 +226,7 @@ def inventory(corpus: Corpus, trees: Trees) -> Counter[str]:
         for (relation, _), count in corpus.counted.tagged.items():
             words[relation] += count
         return Counter(dict(sorted(words.items(), key=lambda item: (-item[1], item[0]))))
-    if getattr(corpus, "tokens", None) == "surface":
+    if trees == "enhanced" and getattr(corpus, "tokens", None) == "surface":
         raise OptionError("--trees enhanced needs the syntactic words, between which its arcs are; leave out --tokens")
     return corpus.enhanced_relations
 
@@ -342,3 +351,19 @@ def _best_row(
         **heldout(correct, total),
         **heldout_gain(rows, subsets, replicates, ascending),
     }
+
+
+def gold_facts(metric: DependencyAccuracy) -> tuple[str, ...]:
+    """Say what was left out of enhanced dependencies, or of pairs."""
+    if metric.trees == "basic":
+        return ()
+    roots, empty_nodes, words = metric.left_out.tolist()
+    if metric.trees == "pairs":
+        partners = "pairs of words, of which one has to be found for each label of a word"
+        return (f"gold: {partners}; left out: {words:,} words that have no partner",)
+    return (
+        "gold: the enhanced dependencies, of which one has to be found for each relation of a word; left out: "
+        f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes, and hence {words:,} words that have "
+        "no other head",
+        "rules that know parts of speech are counted for basic trees only",
+    )

@@ -13,7 +13,8 @@ from ..counting.comparable import Comparable
 from ..questions import AnalysisOfQuestions
 from ..shared.control import control_record
 from ..shared.options import ControlOptions, EnsembleOptions
-from .best_heads import BestHeads, best_table, gold_facts
+from .accuracy import gold_facts
+from .best_heads import BestHeads, best_table
 from .control import Control
 from .ensembles import Ensembles
 from .failures import Failures
@@ -73,9 +74,10 @@ class Dependency(
 
     def heading(self, results: DependencyResults, titles: Titles) -> tuple[str, str]:
         """Return the title of the part of the page, and that of figures."""
-        is_enhanced = bool(titles.figure) and results.trees == "enhanced"
-        title = f"{titles.figure} · enhanced dependencies" if is_enhanced else titles.figure
-        return f"What the attention heads of {titles.model} know about dependency syntax", title
+        gold = {"enhanced": "enhanced dependencies", "pairs": "pairs of words"}.get(results.trees, "")
+        title = f"{titles.figure} · {gold}" if titles.figure and gold else titles.figure
+        subject = "pairs of words" if results.trees == "pairs" else "dependency syntax"
+        return f"What the attention heads of {titles.model} know about {subject}", title
 
     def summary_of(self, results: DependencyResults) -> Mapping[str, Any]:
         """Return the best heads."""
@@ -96,13 +98,13 @@ class Dependency(
     def record(
         self, options: OptionSet, plan_counts: PlanCounts[DependencyFacts], results: DependencyResults
     ) -> dict[str, Any]:
-        """Describe the copies with random weights, and what was left out of the enhanced dependencies."""
+        """Describe the copies with random weights, and what was left out of enhanced dependencies or pairs."""
         control = control_record(options[ControlOptions], plan_counts.facts.seed)
         metric = Words(options, plan_counts).metric
         if metric.trees == "basic":
             return control
         left_out = dict(zip(("roots", "empty_nodes", "words_without_head"), metric.left_out.tolist(), strict=True))
-        return {**control, "dependency": {"trees": "enhanced", "left_out": left_out}}
+        return {**control, "dependency": {"trees": metric.trees, "left_out": left_out}}
 
     def read_older(self, facts: Any, lookups: Any) -> tuple[Any, Any]:
         """Return what runs before 0.4 have stored by question."""

@@ -40,7 +40,7 @@ from ..shared.explored import bounds as bounds_of_heads
 from ..shared.explored import head_measures, points, share
 from ..shared.head_counts import MODEL
 from ..shared.references import Rule, best_rule, marks_of, over_rule
-from .accuracy import TOTALS, DependencyAccuracy
+from .accuracy import FOUND, TOTALS
 from .findings import findings_of
 from .rows import (
     MEAN,
@@ -238,7 +238,7 @@ class BestHeads(DependencyQuestion):
             "example": relations[0] if relations else None,
             "min_count": results.min_count,
             "map_facts": [*results.map_facts, *reach_facts(results.cells)],
-            "is_enhanced": results.trees == "enhanced",
+            "gold": results.trees,
         }
 
     def explore(self, answer: Found, counts: Words, results: DependencyResults, kind: str) -> Contribution:
@@ -355,7 +355,7 @@ def _measures(
     total = drawn_total[is_drawn, None, None]  # (replicates, 1, 1), as is what the best offset has right
     offset_correct = drawn(replicates.baselines[members])[is_drawn, OFFSETS.index(row["offset"]), None, None]
     correct = drawn(replicates.correct[members])[is_drawn]  # replicate, direction, layer, head
-    heads = "syntactic head" if metric.trees == "basic" else "syntactic head, or one of several with this relation,"
+    heads = FOUND[metric.trees]
     facts = {"relation": row["relation"], "heads": heads, "offset": f"{row['offset']:+d}"}
     facts["heldout"] = share(row["heldout_accuracy"])
     rule = best_rule(rules)
@@ -435,16 +435,3 @@ def _interval(measure: Measure, index: int) -> str:
     of_head = [values[index] if values else None for values in of_all_heads]
     value, low, high = (float("nan") if number is None else float(number) for number in of_head)
     return share(value, low, high)
-
-
-def gold_facts(metric: DependencyAccuracy) -> tuple[str, ...]:
-    """Say what was left out of enhanced dependencies."""
-    if metric.trees == "basic":
-        return ()
-    roots, empty_nodes, words = metric.left_out.tolist()
-    return (
-        "gold: the enhanced dependencies, of which one has to be found for each relation of a word; left out: "
-        f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes, and hence {words:,} words that have "
-        "no other head",
-        "rules that know parts of speech are counted for basic trees only",
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 from tyro.conf import arg
@@ -21,6 +22,7 @@ from ..shared.options import (
 )  # fmt: skip
 
 Trees = Literal["basic", "enhanced"]
+Gold = Literal["basic", "enhanced", "pairs"]
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,24 @@ class DependencyOptions(OptionGroup):
     a word may have several heads, of which one has to be found. The latter have relations such as nmod:of, which
     --coarse counts as nmod."""
 
+    pairs: Annotated[Path | None, arg(metavar="FILE")] = None
+    """The gold in place of trees: any pairs of words, such as contacts, multiword expressions or roles. Each line of
+    the file has the id of a sentence, the number of a word, the number of the word that is to be found for it, and a
+    label, separated by tabs. A word may have several partners, of which one has to be found."""
+
+    @property
+    def gold(self) -> Gold:
+        """What is to be found: the heads of trees, or partners in pairs."""
+        return self.trees if self.pairs is None else "pairs"
+
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
         super().check()
         self.unions()
         if self.trees not in get_args(Trees):
             raise OptionError(f"--trees is basic or enhanced, not {self.trees!r}")
+        if self.pairs is not None and self.trees != "basic":
+            raise OptionError("--pairs is a gold of its own; leave out --trees")
         if self.spanning_trees and find_spec("ufal") is None:
             raise OptionError(
                 "--spanning-trees needs the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'"

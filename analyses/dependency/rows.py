@@ -95,7 +95,7 @@ class PlanContext:
     def accuracy_requests(self) -> list[Request]:
         """Return the request that counts the heads of the model, and those of its copies with random weights."""
         setting, chosen = self.setting, self.chosen
-        gold = {} if chosen.trees == "basic" else {"trees": chosen.trees, "unions": self.asked.unions}
+        gold = {} if chosen.gold == "basic" else {"trees": chosen.gold, "unions": self.asked.unions}
         return requests_with_control(
             "dependency",
             setting.corpus,
@@ -107,10 +107,11 @@ class PlanContext:
 
     def check_basic_trees(self) -> None:
         """Raise `OptionError` if words may have several heads."""
-        if self.chosen.trees == "enhanced":
+        if (gold := self.chosen.gold) != "basic":
+            other = "--trees enhanced" if gold == "enhanced" else "--pairs"
             raise OptionError(
                 "--failures, --ensembles and --spanning-trees need basic trees, in which a word has one head; leave "
-                "out --trees enhanced"
+                f"out {other}"
             )
 
 
@@ -184,7 +185,7 @@ class DependencyResults(Answers):
             are 95 % intervals. The columns that other questions add follow, such as those of a control.
         min_count: relations with fewer words are left out of the first figure and grayed in the page.
         map_facts: sentences about the maps.
-        trees: the gold, the ``"basic"`` trees or the ``"enhanced"`` dependencies.
+        trees: the gold, the ``"basic"`` trees, the ``"enhanced"`` dependencies, or ``"pairs"`` of words.
         claimed: the relations of which something may be claimed: they have enough words in enough sentences.
         unclaimed: how many relations have enough words, but in too few sentences.
         added: the columns of ``best`` that other questions add.
@@ -225,7 +226,7 @@ def claimed(results: DependencyResults) -> str:
 
 def guesses_of_heads(options: DependencyOptions, *, is_causal: bool) -> Guesses | None:
     """Return the word that each head picks for each word, in all directions."""
-    if options.trees == "enhanced":
+    if options.gold != "basic":
         return None  # the explorer draws the basic trees, by which it would call right picks wrong
     names = READINGS if is_causal or options.both else DIRECTIONS
     return Guesses(names, partial(head_guesses, readings=len(names)))
@@ -317,7 +318,7 @@ def _words_of(
 def _checked_relations(corpus: Corpus, options: DependencyOptions) -> Counter[str]:
     """Return the relations of a corpus with their words, if there are any and none has the name of a total."""
     file = corpus.files[0].path if corpus.files else None
-    relations = inventory(corpus, options.trees)
+    relations = inventory(corpus, options.gold)
     if not relations:
         raise CorpusError("no word has an enhanced head that is a word, which --trees enhanced needs", file=file)
     try:

@@ -125,7 +125,7 @@ class BeyondTags(DependencyQuestion):
     def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count what rules find, if words have parts of speech, and one head each."""
         corpus, options, chosen = plan_context.setting.corpus, plan_context.options, plan_context.chosen
-        if chosen.trees != "basic" or not any(tag in UPOS for _, tag in corpus.counted.tagged):
+        if chosen.gold != "basic" or not any(tag in UPOS for _, tag in corpus.counted.tagged):
             return ()
         arguments = {
             "pairs": tuple(sorted(corpus.counted.tagged)),

@@ -57,6 +57,8 @@ def check_survey(options: SurveyOptions) -> None:
     options.long_run.check()
     if options.dependency.spanning_trees:
         raise OptionError("--spanning-trees is an option of analyze: a survey has no table of trees")
+    if options.dependency.pairs is not None:
+        raise OptionError("--pairs is not for a survey, whose treebanks have sentences of their own; use analyze")
     job_of_cell(options, ModelOptions(), SAMPLE).check()  # the options that all cells have in common
     map_makers(grid.maps, cells.merge, cells.normalize)  # only for the errors of kinds that there are not
 

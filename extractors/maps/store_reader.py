@@ -80,9 +80,11 @@ class StoredMaps(Sequence[MapBatch]):
     def __getitem__(self, index: int) -> MapBatch: ...
     @overload
     def __getitem__(self, index: slice) -> StoredMaps: ...
-    def __getitem__(self, index: int | slice) -> MapBatch | StoredMaps:
+    def __getitem__(self, index: Any) -> MapBatch | StoredMaps:
         if isinstance(index, slice):
             return self.subset(range(len(self))[index])
+        if isinstance(index, tuple):  # scikit-learn would take shape[0], the number of layers, for that of sentences
+            raise TypeError("stored maps are no array: give scikit-learn list(maps), which holds them in memory")
         shard, number, special = self._locations[index]
         maps = self._opened(shard).get_tensor(str(number)).float()
         n = maps.shape[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -11,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 import torch
 from numpy import ndarray
+from sklearn.base import BaseEstimator
 from torch import Generator, Tensor, nn
 
 from ...corpora_loaders import Sentence
@@ -28,7 +30,7 @@ MIX_PREFIX = "mix."
 """What the names of the weights of a mix begin with in the file of a probe."""
 
 
-class StateProbe(ABC):
+class StateProbe(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """Base class of the probes of hidden states of one layer, or of a mix of layers.
 
     A subclass says what it learns and how it is scored. Constructors only store their arguments, `fit` learns, and the
@@ -288,6 +290,13 @@ class StateProbe(ABC):
         """Return what each sentence adds to the scores; ``gold`` is as in `fit`."""
         reading = Reading(states, maps if self.reads_maps else (), gold or self.gold)
         return [self.outcome(predicted, known, sentence) for predicted, known, sentence in self._predicted(reading)]
+
+    def score(self, states: Sequence[StateBatch], y: None = None, maps: Sequence[MapBatch] = ()) -> float:
+        """Return the first of the `metrics` over all sentences; ``y`` has no use, as the sentences have the gold."""
+        name = self.metrics[0].name
+        fractions = [outcome[name] for outcome in self.outcomes(states, maps) if name in outcome]
+        of = sum(fraction.of for fraction in fractions)
+        return sum(fraction.found for fraction in fractions) / of if of else math.nan
 
     def generator(self) -> Generator:
         """Return a new random number generator for the initial weights, with the seed `random_state`."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from attentionology import CorpusError, Sentence, treebank_of
-from attentionology.corpora_loaders import as_sentences
+from attentionology import CorpusError, Sentence
+from attentionology.corpora_loaders import as_sentences, treebank_of
 
 ROWS = [
     # the words of "Viene del mar.", with head, relation, part of speech, lemma, tag and features

@@ -132,22 +132,28 @@ def test_a_package_adds_formats_of_treebanks(tmp_path):
         load_treebank(path, format="pair")
 
 
-def test_errors_of_a_package_name_it(tmp_path):
+def adds(statement: str, kit: Path) -> str:
+    """The end of a note: the package, and the line of the code with a statement."""
+    line = 1 + [text.strip() for text in CODE.splitlines()].index(statement)
+    return f"which the package tiny-kit 1.2 adds, in line {line} of {kit / 'tiny_kit.py'}."
+
+
+def test_errors_of_a_package_name_it_and_the_line(tmp_path, kit):
     path = tmp_path / "corpus.txt"
     path.write_text("cats", encoding="utf-8")
     with pytest.raises(KeyError) as failed:
         load_treebank(path, format="failing")
-    of_format = f"This happened in reading {path} of the corpus format 'failing', which the package tiny-kit 1.2 adds."
-    assert failed.value.__notes__ == [of_format]
+    of_format = f"This happened in reading {path} of the corpus format 'failing', "
+    assert failed.value.__notes__ == [of_format + adds('raise KeyError("no such column")', kit)]
     with pytest.raises(AttributeError) as broken:
         list(extract(tiny.encoder("bert"), [Sentence("s", ("a",))], kind="broken"))
-    of_kind = "This happened in the function of the map kind 'broken', which the package tiny-kit 1.2 adds."
-    assert broken.value.__notes__ == [of_kind]
+    of_kind = "This happened in the function of the map kind 'broken', "
+    assert broken.value.__notes__ == [of_kind + adds("return layer.alpha.no_such_thing", kit)]
     options = [ProbeOptions(controls=("none",)), ProbeTrainingOptions(seeds=1, epochs=1)]
     with pytest.raises(ZeroDivisionError) as fragile:
         probe(tiny.encoder("bert"), test=Treebank(load_treebank("sample", limit=10)), probes="fragile", options=options)
-    of_probe = "This happened in scores() of the probe 'fragile', which the package tiny-kit 1.2 adds."
-    assert fragile.value.__notes__ == [of_probe]
+    of_probe = "This happened in scores() of the probe 'fragile', "
+    assert fragile.value.__notes__ == [of_probe + adds("raise ZeroDivisionError", kit)]
     with pytest.raises(ZeroDivisionError) as own, running("map kind", "weight", "the function"):
         print(1 / 0)
     assert not hasattr(own.value, "__notes__")

@@ -246,7 +246,7 @@ def test_parameters_are_those_of_the_constructor_and_a_repr_shows_those_that_wer
     assert repr(FixedOffset()) == "FixedOffset()"
     assert probe.set_params(recipe=TUNED) is probe
     assert (probe.recipe, probe.random_state) == (TUNED, 3)
-    with pytest.raises(ValueError, match="AttentionProbe has no parameter 'seed'; choose from: recipe, random_state"):
+    with pytest.raises(ValueError, match="Invalid parameter 'seed' for estimator AttentionProbe"):
         probe.set_params(seed=1)
 
 
