@@ -103,7 +103,7 @@ def best_rule_accuracy(row: Mapping[str, Any]) -> float:
 
 
 def _rule_mark(best: pd.DataFrame) -> Mark:
-    has_tags = any(name in best for name in _TAG_RULES)
+    has_tags = any(name in best and best[name].notna().any() for name in _TAG_RULES)
     return Mark("rule", "D", ORANGE, f"best rule ({'position or parts of speech' if has_tags else 'fixed offset'})")
 
 
