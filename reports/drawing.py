@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
@@ -232,10 +233,8 @@ def layer_shades(n_layers: int) -> npt.NDArray[Any]:
     return np.asarray(SCALE(np.linspace(0.4, 1, n_layers)))
 
 
-def layer_looks(n_layers: int) -> list[tuple[Any, str]]:
-    """Return a color and a marker for the line of each layer, of which neighbors differ in both."""
-    colors = (GREY, SKY, BLUE, GREEN, YELLOW, ORANGE, PURPLE, BLACK) if n_layers <= 8 else layer_shades(n_layers)
-    return [(color, MARKERS[index % len(MARKERS)]) for index, color in zip(range(n_layers), colors, strict=False)]
+LAYER_LOOKS = tuple(zip((GREY, SKY, BLUE, GREEN, YELLOW, ORANGE, PURPLE, BLACK), cycle(MARKERS), strict=False))
+"""The color and the marker of the line of each layer. Lines of more layers could not be told apart."""
 
 
 def layer_line(axes: Axes, values: pd.Series, color: str, marker: str, label: str, style: str = "-") -> None:

@@ -10,7 +10,6 @@ import functools
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
-from typing import cast
 
 import matplotlib as mpl
 from matplotlib import font_manager
@@ -36,13 +35,13 @@ def use_fallbacks(figure: Figure) -> str:
     families, without = fallbacks(frozenset(lacking("".join(texts_of(figure)))))
     if families:
         for text in figure.findobj(Text):
-            cast(Text, text).set_fontfamily([USUAL, *families])
+            text.set_fontfamily([USUAL, *families])
     return without
 
 
 def texts_of(figure: Figure) -> list[str]:
     """Return all that is written in a figure."""
-    return [cast(Text, text).get_text() for text in figure.findobj(Text)]
+    return [text.get_text() for text in figure.findobj(Text)]
 
 
 def lacking(characters: Iterable[str]) -> set[str]:

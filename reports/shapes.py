@@ -70,7 +70,7 @@ def row_columns(
     def write(texts: Sequence[str], heading: str, side: int, offset: float, alignment: str) -> None:
         for row, text in [(-1, heading), *enumerate(texts)]:
             place: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
-            look = {"color": "#666666"} if row < 0 else {}
+            look: dict[str, Any] = {"color": "#666666"} if row < 0 else {}
             label = axes.annotate(
                 text, (side, row), (72 * offset, 0), ha=alignment, va="center", annotation_clip=False,
                 **place, **style, **look,

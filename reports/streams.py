@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from ..storage.characters import one_line, visible
 
@@ -114,8 +114,11 @@ def warnings_in_one_line() -> Iterator[None]:
     """Let what Python warns of have no place in the source, of which the reader of a terminal has no use."""
     with_place = warnings.formatwarning
 
-    def formatted(message: Warning | str, category: type[Warning], *place: Any) -> str:
-        return f"Warning: {message}\n" if category is UserWarning else with_place(message, category, *place)
+    def formatted(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+    ) -> str:
+        in_source = with_place(message, category, filename, lineno, line)
+        return f"Warning: {message}\n" if category is UserWarning else in_source
 
     warnings.formatwarning = formatted
     try:

@@ -43,7 +43,8 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
     both_names = f"{contrast.first.name} − {contrast.second.name}"
     heading = both_names if len(both_names) <= _MAX_HEADING else "first − second"
     axes.annotate(heading, (1, 1), (4, 2), xycoords="axes fraction", textcoords="offset points", color="#666666")
-    finish(figure, axes, f"{contrast.analysis}, {contrast.family}")
+    of_run = f"{contrast.first.run} · " if is_one_run else ""  # the names of two runs are those of the sides
+    finish(figure, axes, f"{of_run}{contrast.analysis}, {contrast.family}")
     return figure
 
 

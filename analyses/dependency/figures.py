@@ -99,11 +99,11 @@ def best_rule_accuracy(row: Mapping[str, Any]) -> float:
     """Return what the best of the rules finds that were counted, held out wherever the heads are."""
     of_offset = row["heldout_accuracy"] - row["heldout_gain"]
     held_out = [of_offset, *(row.get(name, math.nan) for name in _TAG_RULES)]
-    return max((rate for rate in held_out if not math.isnan(rate)), default=row["offset_accuracy"])
+    return float(max((rate for rate in held_out if not math.isnan(rate)), default=row["offset_accuracy"]))
 
 
 def _rule_mark(best: pd.DataFrame) -> Mark:
-    has_tags = any(name in best for name in _TAG_RULES)
+    has_tags = any(name in best and best[name].notna().any() for name in _TAG_RULES)
     return Mark("rule", "D", ORANGE, f"best rule ({'position or parts of speech' if has_tags else 'fixed offset'})")
 
 
@@ -120,14 +120,14 @@ def _rows_figure(rows: Sequence[Row], marks: Sequence[Mark], label: str, title: 
     intervals(axes, y, low, high, lw=5, alpha=0.35, urls=links)  # wider than the marks in it
     for mark in marks:
         values = [100 * row[mark.column] for row in rows]
-        look = {"mfc": "none", "zorder": 3} if mark.marker == "D" else {"zorder": 4}
+        look: dict[str, Any] = {"mfc": "none", "zorder": 3} if mark.marker == "D" else {"zorder": 4}
         axes.plot(values, y, mark.marker, color=mark.color, label=mark.label, ms=mark.size, clip_on=False, **look)
     axes.set_xlim(0, 100)
     axes.set_xlabel(label)
     axes.grid(axis="y")
-    names = [_SHORT.get(row["relation"], row["relation"]) for row in rows]
+    names = [_SHORT.get(str(row["relation"]), str(row["relation"])) for row in rows]
     numbers = [f"{row['total']:,}" for row in rows]
-    heads = [row.get("heads") or best_head(row) for row in rows]
+    heads = [str(row.get("heads") or best_head(row)) for row in rows]
     beside = row_columns(axes, {"relation": names, "n": numbers}, {"head": heads}, links=links)
     if beside + _MARGIN > (1 - _LEAST) * COLUMN:
         figure.set_figwidth(TEXT)

@@ -131,9 +131,17 @@ class PredictedTrees(ProbeQuestion):
         """Return the trees; None without any."""
         if not lookups:
             return None
-        lists = ("words", "heads", "relations", "predicted")
         return tuple(
-            PredictedTree(**{name: tuple(value) if name in lists else value for name, value in row.items()})
+            PredictedTree(
+                probe=row["probe"],
+                sentence=row["sentence"],
+                source=row["source"],
+                decoding=row["decoding"],
+                words=tuple(row["words"]),
+                heads=tuple(row["heads"]),
+                relations=tuple(row["relations"]),
+                predicted=tuple(row["predicted"]),
+            )
             for row in lookups
         )
 

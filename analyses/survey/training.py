@@ -24,12 +24,12 @@ from ...reports.drawing import (
     BLACK,
     BLUE,
     GREEN,
+    LAYER_LOOKS,
     MARKERS,
     ORANGE,
     PURPLE,
     SKY,
     YELLOW,
-    layer_looks,
     panels,
     series_label,
     styled,
@@ -270,7 +270,8 @@ def training_figure(table: pd.DataFrame, survey: SurveyFacts, model: str) -> Fig
     figure, grid = panels(0.8 + 2.6 * len(treebanks), 5.0, 2, len(treebanks), sharex=True, sharey="row")
     color_of_relation = _curves_shown(survey, table[table["about"] == "relation"])
     layers = sorted({int(layer) for layer in table["layer"].dropna()})
-    look_of_layer = dict(zip(layers, layer_looks(len(layers)), strict=True))
+    every = max(1, -(-len(layers) // len(LAYER_LOOKS)))  # of many layers, one in so many has a line
+    look_of_layer = dict(zip(layers[::-1][::every][::-1], LAYER_LOOKS, strict=False))
     for treebank, by_relation, by_layer in zip(treebanks, *grid, strict=True):
         rows = table[table["treebank"] == treebank]
         for marker, (relation, color) in zip(cycle(MARKERS), color_of_relation.items(), strict=False):
@@ -289,7 +290,8 @@ def training_figure(table: pd.DataFrame, survey: SurveyFacts, model: str) -> Fig
         for axes in (by_relation, by_layer):
             axes.set_xticks(labeled, [f"{step:,.10g}" for step in labeled], rotation=35, ha="right")
             axes.set_xticks([], minor=True)
-    for axes, about in zip(grid[:, 0], ("relation", "layer, mean over relations"), strict=True):
+    by_layers = "layer, mean over relations" + (f"\n(one layer in {every})" if every > 1 else "")
+    for axes, about in zip(grid[:, 0], ("relation", by_layers), strict=True):
         axes.set_ylabel(f"held-out accuracy (%)\nby {about}")
     for axes in grid[:, -1]:
         axes.legend(frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1, 0.5))

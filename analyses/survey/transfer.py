@@ -473,13 +473,15 @@ def transfer_figure(answer: TransferRows, survey: SurveyFacts) -> Figure | None:
     return figure
 
 
-def _of_model(title: str, rows: Sequence[Row], survey: SurveyFacts) -> _Panel:
+def _of_model(title: str, rows: Sequence[Mapping[str, Any]], survey: SurveyFacts) -> _Panel:
     """Return the losses of one model and kind of map: treebanks that chose as rows, those that score as columns."""
     losses = np.array([[100 * row[on(name)].value for name in survey.treebanks] for row in rows])
     return _Panel(title, [row["chosen_on"] for row in rows], list(survey.short_treebanks.values()), losses)
 
 
-def _of_pairs(title: str, rows: Sequence[Row], names: Mapping[tuple[str, str], str], survey: SurveyFacts) -> _Panel:
+def _of_pairs(
+    title: str, rows: Sequence[Mapping[str, Any]], names: Mapping[tuple[str, str], str], survey: SurveyFacts
+) -> _Panel:
     """Return the losses of all models: models and kinds of maps as rows, both ways from treebank to treebank."""
     short = survey.short_treebanks
     pairs = [(chosen, scored) for chosen in survey.treebanks for scored in survey.treebanks if chosen != scored]

@@ -89,12 +89,11 @@ def draw(
             draw_into(figure.add_axes(position), view, layout, _Size(width, height))
             left += width
         top -= height
-    for text, y, side in (
-        ("\n".join(titles), 1.0, "top"),
-        ("\n".join(below_heads), 0.3 * _LINE / total_height, "bottom"),
-    ):
-        if text:
-            figure.text(0.01, y, text, color=BLACK, ha="left", va=side, fontsize=7.5 if side == "top" else 7)
+    if titles:
+        figure.suptitle("\n".join(titles), x=0.01, y=1.0, ha="left", va="top", fontsize=7.5)
+    if below_heads:
+        bottom = 0.3 * _LINE / total_height
+        figure.text(0.01, bottom, "\n".join(below_heads), color=BLACK, ha="left", va="bottom", fontsize=7)
     return figure
 
 

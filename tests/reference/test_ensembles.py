@@ -14,7 +14,7 @@ from attentionology.analyses.contract import OptionError
 from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.ensembles import ENSEMBLES, ensemble_rows
-from attentionology.analyses.dependency.figures import best_heads_figure
+from attentionology.analyses.dependency.figures import ensembles_figure
 from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.dependency.rows import read_values
 from attentionology.analyses.shared.ensembles import ensemble_table, shown_ensembles
@@ -195,8 +195,8 @@ def test_the_table_and_the_figure_say_what_the_csv_file_says(corpus):
     shown = shown_ensembles(made.ensembles, ENSEMBLES)
     assert on_page(shown) == [expected]
     assert in_latex(shown) == [expected]
-    axes = best_heads_figure(made.best, min_count=1, ensembles=made.ensembles).axes[0]
-    [marks] = [line for line in axes.lines if "ensemble" in str(line.get_label())]
+    figure: Any = ensembles_figure(made.best, made.ensembles, min_count=1)
+    [marks] = [line for line in figure.axes[0].lines if "several heads" in str(line.get_label())]
     drawn = np.asarray(marks.get_xdata(), dtype=float)
     assert drawn[np.isfinite(drawn)].tolist() == [100 * row["heldout_accuracy"]]
 

@@ -6,9 +6,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import pytest
-from fontTools.fontBuilder import FontBuilder
-from fontTools.pens.ttGlyphPen import TTGlyphPen
+from fontTools.fontBuilder import FontBuilder  # type: ignore[import-untyped]
+from fontTools.pens.ttGlyphPen import TTGlyphPen  # type: ignore[import-untyped]
 from matplotlib import font_manager
 
 from attentionology.reports import fonts
@@ -101,7 +102,7 @@ def test_characters_without_a_font_are_one_line_of_advice_for_all_figures(instal
 
 @pytest.mark.parametrize(("version", "says"), [((3, 10, 0), True), ((3, 11, 0), False)])
 def test_older_versions_of_matplotlib_write_right_to_left_words_from_the_left(monkeypatch, version, says):
-    monkeypatch.setattr(fonts.mpl, "__version_info__", version)
+    monkeypatch.setattr(mpl, "__version_info__", version)
     assert bool(fonts.advice_of_direction(["قرأ", "الولد"], "PNG")) == says
     assert not fonts.advice_of_direction(["read", "boys"], "PNG")
 

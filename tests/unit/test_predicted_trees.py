@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from attentionology.analyses.probing.analysis import Probing
 from attentionology.analyses.probing.predicted_trees import PredictedTree, PredictedTrees
 from attentionology.analyses.probing.trainings.shown import shown_sentences
 from attentionology.corpora_loaders import Sentence
@@ -65,7 +66,7 @@ def test_the_heads_of_a_stored_run_are_those_that_its_table_counts():
     """The drawing fits into a page, and has as many right heads as the first run of its way of decoding."""
     run = load_run(RUNS / "probe")
     (part,) = run.parts
-    counts = part.analysis.counts(run.options, part.plan_counts)
+    counts = Probing().counts(run.options, part.counts)
     trees = part.results.answers["predicted_trees"]
     assert len(trees) == 3
     of_sentence = {sentence.id: number for number, sentence in enumerate(counts.sentences)}

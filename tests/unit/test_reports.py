@@ -9,7 +9,6 @@ import io
 import json
 import re
 from html.parser import HTMLParser
-from itertools import pairwise
 from typing import Any
 
 import matplotlib as mpl
@@ -31,7 +30,6 @@ from attentionology.reports.drawing import (
     by_layer,
     figure_formats,
     finish,
-    layer_looks,
     number_ticks,
     panels,
     save,
@@ -298,15 +296,6 @@ def test_the_alternative_of_a_figure_has_its_title_and_each_description_of_axes_
         ends = f"line {min(n, 12)}{' and others' if n == 13 else ''}. Heads. Layers"
         assert alternative(figure).startswith("Figure: Heads: line 1")
         assert ends in alternative(figure)
-
-
-@pytest.mark.parametrize("n_layers", [6, 8, 24])
-def test_lines_of_layers_can_be_told_apart(n_layers):
-    looks = [(to_hex(color), marker) for color, marker in layer_looks(n_layers)]
-    assert len(set(looks)) == n_layers
-    for (color, marker), (next_color, next_marker) in pairwise(looks):
-        assert marker != next_marker
-        assert color != next_color
 
 
 def test_figures_on_a_page_follow_its_colors(tmp_path):

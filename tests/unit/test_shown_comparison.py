@@ -306,8 +306,8 @@ def test_statistics_have_readable_names_wherever_they_are_shown():
     assert "first special → first special (n = 100)" in drawn
     models = [{"first_special": "[CLS]"}, {"first_special": "[CLS]"}, {"first_special": "<s>"}]
     for second, name in zip(models[1:], ("[CLS] → [CLS]", "first special → first special"), strict=True):
-        named = [replace(side, names=own) for side, own in zip(sides, (models[0], second), strict=True)]
-        of_models = Comparison((contrast("surface", *named, *names, "paired", min_count=50),), 50)
+        left, right = (replace(side, names=own) for side, own in zip(sides, (models[0], second), strict=True))
+        of_models = Comparison((contrast("surface", left, right, *names, "paired", min_count=50),), 50)
         assert name in comparison_findings(of_models)[0].text
     assert set(comparison.table["group"]) == set(groups)
 

@@ -287,6 +287,18 @@ def test_values_are_of_the_types_that_the_reference_gives_them(surveyed):
         assert all((surveyed.tables[schema.name][name] < 0).any() for name in differences)  # else they could be shares
 
 
+def test_lines_of_layers_can_be_told_apart_however_many_there_are(grid, surveyed):
+    table = surveyed.training_table
+    of_first = table[table["layer"] == 1]
+    more = pd.concat([table[table["about"] == "relation"], *(of_first.assign(layer=layer) for layer in range(1, 25))])
+    figure: Any = training_figure(more, surveyed, str(grid / "tiny"))
+    below = figure.axes[len(figure.axes) // 2]
+    lines = below.get_lines()
+    assert [line.get_label() for line in lines] == [f"layer {layer}" for layer in range(3, 25, 3)]
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == len(lines)
+    assert below.get_ylabel().endswith("(one layer in 3)")
+
+
 def test_step_0_has_a_place_on_the_axis_of_training(grid, surveyed):
     table = surveyed.training_table
     table = table.assign(step=table["step"].where(table["step"] != STEPS[0], 0))
