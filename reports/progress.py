@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -64,9 +64,44 @@ def showing(progress: bool | None) -> Iterator[None]:
 
 def _is_session() -> bool:
     """Whether somebody types Python in a terminal, or a notebook runs that can show bars."""
-    if Console().is_jupyter:
-        return find_spec("ipywidgets") is not None  # without which rich shows no bars
-    return hasattr(sys, "ps1") and sys.stderr.isatty()
+    return Console().is_jupyter or (hasattr(sys, "ps1") and sys.stderr.isatty())
+
+
+class _InCell(Progress):
+    """A display of bars for a notebook without ipywidgets, in which rich shows none: a line of text for each."""
+
+    _handle: Any = None
+    _shown_at = 0.0
+
+    def start(self) -> None:
+        """Show what there is to be done below the cell."""
+        from IPython.display import display
+
+        self._handle = display({"text/plain": ""}, raw=True, display_id=True)
+
+    def stop(self) -> None:
+        """Show how much was done in the end."""
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show how much is done."""
+        self._shown_at = time.monotonic()
+        if self._handle is not None:
+            self._handle.update({"text/plain": "\n".join(map(_in_words, self.tasks))}, raw=True)
+
+    def update(self, task_id: TaskID, **values: Any) -> None:
+        """Update a bar, and show it at most four times a second."""
+        super().update(task_id, **values)
+        if time.monotonic() - self._shown_at > 0.25:
+            self.refresh()
+
+
+def _in_words(task: Task) -> str:
+    """Write how much of a task is done, how fast, and how long the rest will take."""
+    total = "?" if task.total is None else f"{task.total:,.0f}"
+    left = task.time_remaining
+    rest = "" if left is None or task.finished else f", {timedelta(seconds=round(left))} left"
+    return f"{task.description}: {task.completed:,.0f} of {total} {task.fields['note']}{rest}"
 
 
 def _display(*columns: ProgressColumn) -> Progress:
@@ -74,6 +109,8 @@ def _display(*columns: ProgressColumn) -> Progress:
     wanted = _wanted.get()
     shown = sys.stderr.isatty() if wanted is None else wanted
     console = Console(stderr=True, force_terminal=wanted or None)
+    if shown and console.is_jupyter and find_spec("ipywidgets") is None:
+        return _InCell(*columns, console=console, auto_refresh=False)
     return Progress(*columns, console=console, disable=not shown, transient=True)
 
 

@@ -36,7 +36,7 @@ from ...extractors.maps.batching import TooLong, most_pieces, usual_cells
 from ...extractors.maps.shared_pass import kept_for
 from ...extractors.model.loaded_model import LoadedModel
 from ...extractors.translation import GATHERED, PairReader, read_pairs
-from ...reports.progress import Stages, progress_bar
+from ...reports.progress import Advance, Stages, progress_bar
 from ...storage.plugins import running
 from ..results.states import to_plain
 from .memory import bytes_of_maps, check_memory
@@ -284,7 +284,27 @@ def run_passes(
     """Run all passes, and return what they counted. Copies with random weights begin with the seed."""
     stages, readers = stages or Stages(), Readers(model, seed)
     counts = PassCounts()
-    for corpus_pass in passes:
-        with stages(corpus_pass.label if corpus_pass.copy is None else "control"):
-            corpus_pass.run(readers.of(corpus_pass.copy), limits or Limits(), counts)
+    total = sum(len(corpus_pass.inputs) for corpus_pass in passes)
+    one_bar = progress_bar("count", total, unit=passes[0].unit) if len(passes) > 1 else nullcontext()
+    with one_bar as bar:  # over all passes; a single one has a bar of its own
+        for number, corpus_pass in enumerate(passes, start=1):
+            remark = f"{corpus_pass.unit}, pass {number} of {len(passes)}, {corpus_pass.label}"
+            advance = None if bar is None else _Advance(bar, remark)
+            with stages(corpus_pass.label if corpus_pass.copy is None else "control"):
+                corpus_pass.run(readers.of(corpus_pass.copy), limits or Limits(), counts, advance=advance)
+            if advance is not None:
+                advance(len(corpus_pass.inputs) - advance.done)  # those that were skipped
     return counts
+
+
+class _Advance:
+    """Advances the bar of all passes by what one of them has read."""
+
+    def __init__(self, bar: Advance, remark: str) -> None:
+        self._bar, self._remark = bar, remark
+        self.done = 0
+        bar(0, remark)
+
+    def __call__(self, n_inputs: int) -> None:
+        self._bar(n_inputs, self._remark)
+        self.done += n_inputs

@@ -136,9 +136,8 @@ def test_tables_of_two_kinds_are_those_of_one_kind_each(folders):
             # Columns of counts are whole numbers and compared exactly; batches differ, and with them last digits.
             rows = rows.astype({column: table[column].dtype for column in table if table[column].dtype != object})
             pd.testing.assert_frame_equal(rows[table.columns], table, check_exact=False, rtol=1e-5, atol=1e-6)
-    contrasts = {name for name in drawn if name.startswith("contrasts-")}
-    assert {name.split("-")[1] for name in contrasts} == {"dependency", "surface"}
-    assert len(drawn - contrasts) == 2 * len(drawn_alone)
+    assert not {name for name in drawn if name.startswith("contrasts-")}  # nothing has enough words to be tested
+    assert len(drawn) == 2 * len(drawn_alone)
 
 
 def test_the_record_holds_what_every_kind_adds(encoder, treebank):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from attentionology.engine.counting.executors import PartProgress
+from attentionology.engine.counting.passes import run_passes
 from attentionology.reports import progress
 from attentionology.reports.progress import Pace, Stages, progress_bar, showing
 
@@ -127,3 +130,48 @@ def test_a_part_that_two_processes_count_is_not_counted_twice():
     shown.advance(90)
     counter.written |= {0, 1}
     assert shown.done() == 110
+
+
+def test_one_bar_is_over_all_passes_of_a_run(monkeypatch):
+    """It says which pass is at hand, and inputs that a pass skips count as done."""
+    shown = []
+
+    class Counted:
+        def __init__(self, label: str, size: int, read: int) -> None:
+            self.label, self.inputs, self.read, self.unit, self.copy = label, range(size), read, "sentences", None
+
+        def run(self, model, limits, counts, *, advance=None):
+            assert (advance is None) == (len(shown) == 0)
+            if advance:
+                advance(self.read)
+
+    @contextmanager
+    def bar(label, total, *, unit):
+        shown.append((label, total, unit))
+        yield lambda done, remark="": shown.append((done, remark))
+
+    monkeypatch.setattr("attentionology.engine.counting.passes.progress_bar", bar)
+    model: Any = SimpleNamespace()
+    passes: Any = [Counted("dependency", 10, 8), Counted("control", 5, 5)]
+    run_passes(passes, model)
+    first, second = "sentences, pass 1 of 2, dependency", "sentences, pass 2 of 2, control"
+    assert shown == [
+        ("count", 15, "sentences"), (0, first), (8, first), (2, first), (0, second), (5, second), (0, second),
+    ]  # fmt: skip
+    shown.clear()
+    run_passes(passes[:1], model)
+    assert shown == []
+
+
+def test_a_notebook_without_widgets_shows_a_line_of_text(monkeypatch):
+    texts = []
+    handle = SimpleNamespace(update=lambda data, raw: texts.append(data["text/plain"]))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=lambda *_, **__: handle))
+    monkeypatch.setattr(progress, "find_spec", lambda name: None)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with showing(None), progress_bar("count", 2000) as advance:
+        advance(1500, "sentences, pass 2 of 3")
+    assert texts[0].startswith("count: 0 of 2,000 sentences")
+    assert texts[-1].startswith("count: 1,500 of 2,000 sentences, pass 2 of 3")
