@@ -20,6 +20,7 @@ const ONE_LINE = 30; // the height of a row in pixels
 const TWO_LINES = 50; // on narrow screens
 const NARROW = 620;
 const AROUND = 8; // rows that are drawn above and below those in view
+const STEP = 6; // rows by which a list is scrolled before others are drawn
 const OFTEN = 150; // milliseconds between two drawings of rows that are being read
 
 interface Read {
@@ -218,11 +219,14 @@ export function Concordance({ source, otherSource, sentences, question, other, k
   const picked = useMemo(() => (selected.size ? shown.filter((use) => selected.has(keyOf(use))) : []), [shown, selected]);
 
   const height = width > 0 && width < NARROW ? TWO_LINES : ONE_LINE;
-  const [from, to] = inView(scroll.top, scroll.height, height, shown.length);
+  const [from, to] = inView(scroll.top, scroll.height + STEP * height, height, shown.length);
   const current = (use: Use): boolean => use.sentence === chosen.sentence && (chosen.word === null || chosen.word === use.row);
   const measureScroll = (): void => {
     // The heading stays in view above the rows.
-    if (list.current) setScroll({ top: list.current.scrollTop, height: list.current.clientHeight - (heading.current?.offsetHeight ?? 0) });
+    const region = list.current;
+    if (!region) return;
+    const next = { top: region.scrollTop - (region.scrollTop % (STEP * height)), height: region.clientHeight - (heading.current?.offsetHeight ?? 0) };
+    setScroll((before) => (before.top === next.top && before.height === next.height ? before : next));
   };
   useEffect(measureScroll, [width, shown.length === 0]);
   // Another list begins at its top, or at the row that is drawn.

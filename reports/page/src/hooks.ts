@@ -73,7 +73,8 @@ export function useWidth<E extends Element>(): [RefObject<E | null>, number] {
 /** What a promise gives, and null until then. An answer that comes too late for its question is dropped. */
 export function usePromise<T>(make: () => Promise<T>, dependencies: unknown[]): T | null {
   const [answer, setAnswer] = useState<{ of: unknown[]; value: T } | null>(null);
-  useEffect(() => {
+  // It begins before the page is painted: what waits for a frame, and then for another one, is seen to be late.
+  useLayoutEffect(() => {
     let wanted = true;
     make().then(
       (value) => wanted && setAnswer({ of: dependencies, value }),

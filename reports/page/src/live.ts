@@ -1,7 +1,7 @@
 // What a page asks of its server: to draw a text, or a sentence of a run with heads switched off. The newest request of a
 // slot wins, and what was drawn before stays until its answer is there.
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { LiveSentence } from "./data";
 
 export interface DrawRequest {
@@ -61,7 +61,7 @@ export interface Answer {
 export function useLive(request: DrawRequest | null): { answer: Answer | null; waiting: boolean } {
   const key = request && JSON.stringify(request);
   const [answer, setAnswer] = useState<Answer | null>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!request || !key) {
       setAnswer(null);
       return undefined;
