@@ -64,7 +64,7 @@ class AnalyzeJob(Job):
             return choose_analyses(names)
         if corpus is None:
             files = self.groups[CorpusOptions]
-            with_trees, is_text, of_pairs = has_trees(files), bool(files.text), bool(files.pairs)
+            with_trees, is_text, of_pairs = has_trees(files), bool(files.text), bool(files.minimal_pairs)
         else:
             with_trees, is_text = bool(corpus.relations), not isinstance(corpus, Documents)
             of_pairs = isinstance(corpus, Pairs)
@@ -83,7 +83,7 @@ class AnalyzeJob(Job):
         """Return the paths of the model and the corpus, and of the files that options of analyses name."""
         files = self.groups[CorpusOptions]
         loaded = [file.path for file in corpus.files] if corpus else []
-        given = (files.corpus, files.text, files.pairs)
+        given = (files.corpus, files.text, files.minimal_pairs)
         return paths_read(self.model.model, *given, loaded, *self._files_in_options())
 
     def _files_in_options(self) -> list[Path]:

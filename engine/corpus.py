@@ -14,6 +14,7 @@ from ..analyses.shared.builtin import SAMPLE, corpus_path
 from ..analyses.shared.numbers import OptionalNumber
 from ..analyses.shared.option_types import FormatName, Lenient, PunctuationNames, TreebankWords, check_format
 from ..corpora_loaders.errors import CorpusError
+from ..reports.help.options import flag
 from ..storage.writing import amount
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class CorpusOptions(OptionGroup):
     """One or more files of plain text to read instead of a treebank. Each line is a paragraph, and an empty line ends a
     document. Each paragraph is one input, unless --segments is given."""
 
-    pairs: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
+    minimal_pairs: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
     """One or more files of minimal pairs to read instead of a treebank: JSON Lines as in BLiMP, with sentence_good,
     sentence_bad and UID, or two columns with a tab between them, the acceptable sentence first. 'sample' has 200
     pairs."""
@@ -74,7 +75,7 @@ class CorpusOptions(OptionGroup):
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used, or where two options contradict each other."""
         super().check()
-        plain = "--text" if self.text else "--pairs" if self.pairs else ""
+        plain = "--text" if self.text else "--minimal-pairs" if self.minimal_pairs else ""
         if plain and self.tokens != "syntactic":
             raise OptionError(f"--tokens is for treebanks and cannot be given together with {plain}")
         if self.segments is not None and not self.text:
@@ -89,8 +90,8 @@ class CorpusOptions(OptionGroup):
 
 def files_of(options: CorpusOptions) -> list[str]:
     """Return the paths of the files that are read as a corpus."""
-    if options.pairs:
-        return list(options.pairs)
+    if options.minimal_pairs:
+        return list(options.minimal_pairs)
     return [corpus_path(name) for name in options.corpus or (SAMPLE,)]
 
 
@@ -100,28 +101,28 @@ def has_trees(options: CorpusOptions) -> bool:
 
     if options.format is not None:
         return get_format(options.format).has_trees
-    return not (options.text or options.pairs) and all(format_of(file).has_trees for file in files_of(options))
+    return not (options.text or options.minimal_pairs) and all(format_of(file).has_trees for file in files_of(options))
 
 
 def check_files(options: CorpusOptions) -> None:
     """Check that --corpus and --text are not both given, that neither is empty, and that the files exist."""
-    for name in ("corpus", "text", "pairs"):
+    for name in ("corpus", "text", "minimal_pairs"):
         if getattr(options, name) == ():
-            raise OptionError(f"--{name} needs at least one name")
-    if sum(map(bool, (options.text, options.corpus, options.pairs))) > 1:
-        raise OptionError("give one of --corpus, --text and --pairs")
+            raise OptionError(f"{flag(name)} needs at least one name")
+    if sum(map(bool, (options.text, options.corpus, options.minimal_pairs))) > 1:
+        raise OptionError("give one of --corpus, --text and --minimal-pairs")
     for file in map(Path, options.text or files_of(options)):
-        if not file.exists() and not (options.pairs and str(file) == SAMPLE):
+        if not file.exists() and not (options.minimal_pairs and str(file) == SAMPLE):
             raise CorpusError("there is no such file", file=file)
 
 
 def check_analyses(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> None:
     """Check that analyses fit the corpus, before anything slow happens. The files must exist."""
     of_pairs = [analysis.name for analysis in chosen if analysis.of_pairs]
-    if of_pairs and not options.pairs:
-        raise OptionError(f"--analyses {of_pairs[0]} needs --pairs FILE")
+    if of_pairs and not options.minimal_pairs:
+        raise OptionError(f"--analyses {of_pairs[0]} needs --minimal-pairs FILE")
     of_mentions = next((analysis.name for analysis in chosen if analysis.of_mentions), None)
-    other = "--text" if options.text else "--pairs" if options.pairs else ""
+    other = "--text" if options.text else "--minimal-pairs" if options.minimal_pairs else ""
     if of_mentions and other:
         raise OptionError(f"--analyses {of_mentions} needs a --corpus with mentions, not {other}")
     if of_mentions and options.tokens != "syntactic":
@@ -135,7 +136,7 @@ def check_analyses(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> Non
 
 def _read_as_documents(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> bool:
     """Whether the corpus is read as documents with mentions, not as sentences."""
-    if options.text or options.pairs:
+    if options.text or options.minimal_pairs:
         return False
     return any(analysis.of_mentions for analysis in chosen) or not has_trees(options)
 
@@ -148,8 +149,8 @@ def read_corpus(options: CorpusOptions, chosen: Sequence[AnalysisRow] = ()) -> C
 
     if options.text:
         return load_text(options.text, limit=options.limit)
-    if options.pairs:
-        return load_pairs(options.pairs, limit=options.limit)
+    if options.minimal_pairs:
+        return load_pairs(options.minimal_pairs, limit=options.limit)
     files = files_of(options)
     of_both = {name: getattr(options, name) for name in ("limit", "format", "lenient", "punctuation")}
     if _read_as_documents(options, chosen):

@@ -100,7 +100,7 @@ class PlanContext:
 
     def __init__(self, options: OptionSet, setting: Setting) -> None:
         if not isinstance(setting.corpus, Pairs):
-            raise CorpusError("the analysis pairs needs minimal pairs; see --pairs, and load_pairs in Python")
+            raise CorpusError("the analysis pairs needs minimal pairs; see --minimal-pairs, and load_pairs in Python")
         self.options, self.setting = options, setting
         self.maker: MapMaker = setting.maps
         self.pairs = pd.DataFrame(
