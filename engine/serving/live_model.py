@@ -19,6 +19,7 @@ from ...analyses.dependency.rows import guesses_of_heads
 from ...analyses.plans import Guesses
 from ...analyses.shared.annotation import Annotation
 from ...analyses.shared.builtin import load_head
+from ...analyses.shared.input_sample import MOST_ROWS
 from ...analyses.shared.options import FeedForwardOptions, MapOptions
 from ...analyses.shared.sampled_input import SampledInput
 from ...corpora_loaders import AttentionologyError, Sentence
@@ -205,7 +206,9 @@ class LiveModel:
         found = [guesser.of(batch)[0, ..., :n_rows] for guesser in guessers]
         guesses = torch.cat([torch.zeros(0, *batch.maps.shape[1:3], n_rows, dtype=torch.int64), *found])
         unit = get_kind(kind).rows_sum_to_one or self._maps.normalize == "row"
-        maps = batch.maps[0, ..., :n_rows, :n_rows]
+        # A long window is drawn as running text, as those of the sample are, and needs no maps.
+        is_text = isinstance(batch.sentences[0], Window) and n_rows > MOST_ROWS
+        maps = batch.maps[0, ..., :n_rows, : 0 if is_text else n_rows]
         sampled = SampledInput.of(0, 0, Annotation.of(batch, 0), maps, guesses, unit=unit)
         return [name for guesser in guessers for name in guesser.names], sampled
 

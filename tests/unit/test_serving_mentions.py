@@ -11,7 +11,7 @@ from attentionology.analyses import CoreferenceOptions, FailureOptions
 from attentionology.analyses.shared.input_options import LimitOptions
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.engine.corpus import CorpusOptions
-from attentionology.engine.serving import server
+from attentionology.engine.serving import live_model, server
 from attentionology.engine.serving.concordance import Question
 from attentionology.engine.serving.live_model import LiveModel
 from attentionology.engine.serving.mention_uses import COREFERENCE, uses_of_mentions
@@ -96,12 +96,16 @@ def test_a_use_has_the_mentions_as_they_are_written(live, run):
         assert (use.weight >= use.gold_weight) or use.verdict == "right"
 
 
-def test_a_window_is_drawn_with_its_mentions(live, run):
+def test_a_window_is_drawn_with_its_mentions(live, run, monkeypatch):
     window = [*run.windows(live.encoder)][1]
     drawn = live.draw(Typed(run.sentence(window.id, live.encoder)), ["weight"]).sentence
     assert (drawn.id, drawn.start) == (window.id, window.start)
     assert drawn.mentions
     assert {"weight/mention->antecedent", "weight/antecedent->mention"} <= {*drawn.guesses}
+    assert {*drawn.maps} == {"weight"}
+    monkeypatch.setattr(live_model, "MOST_ROWS", len(drawn.rows) - 1)  # a longer one is drawn as running text
+    as_text = live.draw(Typed(run.sentence(window.id, live.encoder)), ["weight"]).sentence
+    assert (as_text.maps, as_text.guesses) == ({}, drawn.guesses)
 
 
 def test_a_page_asks_for_uses_of_mentions(folder):

@@ -197,11 +197,6 @@ export function Concordance({ source, otherSource, sentences, question, other, k
   const judged = useMemo(() => rows.some((use) => use.verdict !== null), [rows]);
   const tags = useMemo(() => [...new Set(rows.flatMap((use) => use.tag ?? []))].sort(), [rows]);
   const far = useMemo(() => rows.some((use) => use.distance !== null), [rows]);
-  const mistakes = useMemo(() => {
-    const counts = new Map<string, number>();
-    for (const { mistake } of rows) if (mistake) counts.set(mistake, (counts.get(mistake) ?? 0) + 1);
-    return PICKS.filter((pick) => counts.has(pick)).map((pick): [Pick, number] => [pick, counts.get(pick) ?? 0]);
-  }, [rows]);
   const filter: Filter = {
     show: judged ? keeps.show : "all",
     search: keeps.search,
@@ -209,6 +204,11 @@ export function Concordance({ source, otherSource, sentences, question, other, k
     distance: far && (judged || !distance.startsWith("gold")) ? distance : "",
   };
   const stored = useMemo(() => new Map(sentences.map((sentence) => [sentence.id, sentence])), [sentences]);
+  const mistakes = useMemo(() => {
+    const counts = new Map<string, number>();
+    for (const { mistake } of kept(rows, { ...filter, show: "all" }, stored)) if (mistake) counts.set(mistake, (counts.get(mistake) ?? 0) + 1);
+    return PICKS.filter((pick) => counts.has(pick)).map((pick): [Pick, number] => [pick, counts.get(pick) ?? 0]);
+  }, [rows, stored, filter.search, filter.tag, filter.distance]);
   const shown = useMemo(
     () => arranged(kept(rows, filter, stored), keeps.sort, keeps.sort === "disagreement" ? disagreeing(rows, others.rows) : null, stored),
     [rows, others.rows, stored, filter.show, filter.search, filter.tag, filter.distance, keeps.sort],

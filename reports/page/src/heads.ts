@@ -69,6 +69,10 @@ function linkText(page: Document, text: Text, data: Explorer, map: string): void
 /** Make links of the heads in the cells of tables, and of those that sentences name. */
 export function linkHeads(page: Document, data: Explorer): void {
   const mapOf = (element: Element): string => element.closest<HTMLElement>("[data-map]")?.dataset["map"] ?? "";
+  for (const link of page.querySelectorAll<HTMLAnchorElement>("main [data-map] a[href^='#head=']")) {
+    const map = mapOf(link); // a section does not know of which map its part of the page is
+    if (!link.hash.includes("&kind=") && data.sample?.kinds.includes(map)) link.hash += `&kind=${encodeURIComponent(map)}`;
+  }
   for (const cell of page.querySelectorAll<HTMLTableCellElement>("main [data-tab] td")) {
     const text = cell.firstChild;
     const name = text?.nodeType === Node.TEXT_NODE ? NAME.exec(text.nodeValue?.trimStart() ?? "")?.[1] : undefined;

@@ -30,7 +30,8 @@ def report(tmp_path_factory: pytest.TempPathFactory, small: dict[str, Any]) -> P
     folder = tmp_path_factory.mktemp("maps")
     template = folder / "section.html.j2"
     template.write_text(
-        "<h2>Numbers of {{ name }}</h2><p>Of {{ name }}.</p><h2>More</h2><p>Else.</p>", encoding="utf-8"
+        "<h2>Numbers of {{ name }}</h2><p>Of {{ name }}.</p><h2>More</h2><p><a href='#head=2-1'>Else</a>.</p>",
+        encoding="utf-8",
     )
     sections = [
         Section(f"{tab} {kind}", template, {"name": f"{tab} {kind}"}, tab=tab, map=kind, suffix=f"-{kind}")
@@ -86,6 +87,12 @@ def test_a_link_shows_its_part_and_its_map(open_page: Open, report: Path) -> Non
     page.get_by_role("link", name="Syntax difference").click()
     assert titles(page) == ["Syntax difference"]
     assert_count(page.locator(".contents a", has_text="Numbers of Syntax norm"), 0)  # those of the first map are enough
+
+
+def test_a_link_to_a_view_shows_the_map_of_its_section(open_page: Open, report: Path) -> None:
+    page = open_page(report)
+    links = page.locator("main a", has_text="Else").evaluate_all("all => all.map(each => each.hash)")
+    assert links == [f"#head=2-1{f'&kind={kind}' if kind in ('weight', 'norm') else ''}" for _, kind in SHOWN]
 
 
 def test_all_maps_are_shown_without_javascript_and_on_paper(open_page: Open, report: Path) -> None:
