@@ -8,6 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..analyses.comparison.findings import comparison_findings
 from ..analyses.comparison.results import Comparison, Contrast, Pairing, Side, contrasts_of
 from ..analyses.comparison.section import comparison_section
 from ..analyses.contract import OptionError
@@ -110,6 +111,7 @@ def compare(
         notes.append(f"Analyses without statistics that can be compared: {', '.join(left_out)}.")
 
     comparison = Comparison(tuple(contrasts), min_count, tuple(notes))
+    comparison = replace(comparison, findings=comparison_findings(comparison))
     shown_options = {"names": labels, "min_count": min_count, "relations": list(relations)}
     by_label = dict(zip(labels, runs, strict=True))
     written = partial(_as_run, comparison, by_label, shown_options, "attentionology.compare(…)", Stages())

@@ -276,8 +276,8 @@ _SHOWN = (  # faults in what people see
     ),
     Fault(
         "analyses/comparison/findings.py",
-        "if not clear[0].significant:",
-        "if clear[0].p >= 0.06:",
+        "if not clear or not clear[0].significant:",
+        "if not clear or clear[0].p >= 0.06:",
         f"{_COMPARISON}test_the_headline_of_a_comparison_says_what_its_table_says",
     ),
     Fault(

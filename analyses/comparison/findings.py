@@ -21,11 +21,14 @@ _MAX_FINDINGS = 6  # of a page about differences
 
 
 def kinds_findings(comparison: Comparison) -> Iterator[Finding]:
-    """Yield for each family of chosen heads which kind of map finds more on sentences that did not choose them."""
+    """Yield for each analysis of chosen heads which kind of map finds more on sentences that did not choose them."""
+    said: list[Said] = []
     for contrast in comparison.contrasts:
         if rows := list(filter(is_about_chosen_heads, contrast.tested)):
             view = view_of(contrast, clearest(rows)[0])
-            yield Finding(difference_text(contrast, rows, noun="the map ", heads=True), view)
+            found = Finding(difference_text(contrast, rows, noun="the map ", heads=True), view)
+            said.append(((contrast.analysis, contrast.first.map, contrast.second.map), contrast, rows, found))
+    yield from together_said(said)
 
 
 def comparison_findings(comparison: Comparison, reports: Mapping[str, str] | None = None) -> tuple[Finding, ...]:
@@ -59,11 +62,17 @@ def together_said(said: Iterable[Said]) -> tuple[Finding, ...]:
     for key, contrast, rows, finding in sorted(said, key=lambda each: each[1].unit != GAIN):
         # The gains over the strongest rule come last of all families, and say most.
         of_sides = by_sides.setdefault(key, [])
-        of_sides.insert(0 if contrast.unit == GAIN else len(of_sides), (rows, finding))
+        is_first = contrast.unit == GAIN or (clearest(rows)[0].significant and not _is_clear(of_sides))
+        of_sides.insert(0 if is_first else len(of_sides), (rows, finding))
     findings = []
     for (rows, first), *others in by_sides.values():
         findings.append((rows, replace(first, more=" ".join(finding.whole for _, finding in others))))
     return clear_first(findings)
+
+
+def _is_clear(findings: Sequence[tuple[Sequence[Difference], Finding]]) -> bool:
+    """Whether the first of some findings is about a clear difference."""
+    return bool(findings) and clearest(findings[0][0])[0].significant
 
 
 def clear_first(findings: Sequence[tuple[Sequence[Difference], Finding]]) -> tuple[Finding, ...]:

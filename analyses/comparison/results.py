@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...reports.columns import Schema, TableColumn
 from ...reports.explorer.preview import findings_html
+from ...reports.finding import Finding
 from ...reports.saved import Saved
 from ...storage.characters import in_html
 from ..counting.comparable import Comparable
@@ -138,6 +139,7 @@ class Comparison(Saved):
         contrasts: the families of statistics, each between two sides.
         min_count: groups with fewer decisions in either run are listed, but not tested.
         notes: sentences about what was compared, and what could not be.
+        findings: what was found, which a notebook shows.
 
     Example:
         >>> import numpy as np
@@ -156,6 +158,7 @@ class Comparison(Saved):
     contrasts: tuple[Contrast, ...]
     min_count: int
     notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = field(default=(), repr=False)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -171,10 +174,8 @@ class Comparison(Saved):
         return f"Comparison({families})"
 
     def _repr_html_(self) -> str:
-        from .findings import comparison_findings
-
         notes = "".join(f"<p>{in_html(note)}</p>" for note in self.notes)
-        return f"<p>{in_html(repr(self))}</p>{findings_html(comparison_findings(self))}{notes}"
+        return f"<p>{in_html(repr(self))}</p>{findings_html(self.findings)}{notes}"
 
 
 def contrast(

@@ -195,14 +195,16 @@ def score_texts(results: ProbeResults) -> Iterator[tuple[str, str]]:
         runs = f", as a mean of {row['runs']} runs" if row["runs"] > 1 else ""
         text = (
             f"{score} of {amount(row['total'], 'words')} have a syntactic head that the probe {row['method']} finds in "
-            f"sentences that did not train it{runs}{_strongest(results)}"
+            f"sentences that did not train it{runs}"
         )
         if not has_enough or math.isnan(row["uas_low"]):
-            yield row["method"], f"{text}. It is not compared: {NO_CLAIM.format(units='sentences')}."
+            not_compared = f"It is not compared: {NO_CLAIM.format(units='sentences')}."
+            yield row["method"], f"{text}{_strongest(results)}. {not_compared}"
             continue
         if not math.isnan(row.get("control_accuracy", math.nan)):
             verdict, control = _VERDICTS[is_selective(row)], share(row["control_accuracy"])
             text += f", {verdict} than on its control task ({control}, {points(row['selectivity'])})"
+        text += _strongest(results)
         methods_by_verdict: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS.values()}
         for contrast in results.differences:
             if contrast["first"] == row["method"]:
@@ -220,7 +222,7 @@ def _strongest(results: ProbeResults) -> str:
     table = results.argmax
     is_simpler = table["method"].isin(simpler) | table["method"].str.endswith(RANDOM)
     for best in rows_of(table[is_simpler & table["uas"].notna()].nlargest(1, "uas")):
-        return f", beside {share(best['uas'])} of “{best['method']}”, the strongest baseline"
+        return f"; the strongest baseline, “{best['method']}”, finds {share(best['uas'])}"
     return ""
 
 

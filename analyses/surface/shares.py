@@ -275,10 +275,12 @@ def _findings(results: SurfaceResults, heads: pd.DataFrame, kind: str) -> Iterat
         sink = max(all_sinks, key=itemgetter("high"))
         column = sink["column"]
         top = largest(heads, column)
+        # Several layers are written as ranges.
+        layers = f"layer{'' if sink['layers'].isdecimal() else 's'} {sink['layers']}"
+        shares = " to ".join(dict.fromkeys(map(percent, (sink["low"], sink["high"]))))
         text = (
-            f"{percent(sink['low'])} to {percent(sink['high'])} % of the attention goes to {sink['name']} in layers "
-            f"{sink['layers']}, on average over the heads of a layer, more than to any other special token; in head "
-            f"{named_head(top)}, {percent(float(top[column]))} %."
+            f"{shares} % of the attention goes to {sink['name']} in {layers}, on average over the heads of a layer, "
+            f"more than to any other special token; in head {named_head(top)}, {percent(float(top[column]))} %."
         )
         yield Finding(text, address(head=named_head(top), measure=measure_id(column, kind), kind=kind))
 

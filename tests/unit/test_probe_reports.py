@@ -40,6 +40,9 @@ def test_what_is_said_of_a_probe_under_each_condition():
             {"method": "attention+words", **row, "runs": 2, "control_accuracy": math.nan, "selectivity": math.nan},
             {"method": "words", **row, **control, "total": 0},
             {"method": "other", **row, **control},
+            {"method": "best offset", **row, "uas": 0.5},
+            {"method": "best single head", **row, "uas": 0.59},
+            {"method": "attention, random weights", **row, "uas": 0.2},
         ]
     )
     more, not_more = {"difference": 0.1, "low": 0.05, "high": 0.15}, {"difference": 0.01, "low": -0.01, "high": 0.03}
@@ -50,23 +53,25 @@ def test_what_is_said_of_a_probe_under_each_condition():
             {"first": "other", "second": "best offset", **more},
         ]
     )
-    begins = "finds the syntactic heads of 60.0 % [55.0, 65.0] of 1,200 words of sentences that did not train it"
+    begins = "60.0 % [55.0, 65.0] of 1,200 words have a syntactic head that the probe"
+    ends = "finds in sentences that did not train it"
+    strongest = "the strongest baseline, “best single head”, finds 59.0 %"
     probes = ("attention", "attention+words", "words")
     found = ProbeResults(methods, probes, FEWEST_UNITS, answers={"contrasts": contrasts})
     assert list(score_texts(found)) == [
         (
             "attention",
-            f"The probe attention {begins}, not clearly more than on its control task (58.0 %, +2.0 points). It finds "
-            "clearly more than “best offset” (+10.0 points [5.0, 15.0]) and not clearly more than “best single head” "
+            f"{begins} attention {ends}, not clearly more than on its control task (58.0 %, +2.0 points); {strongest}. "
+            "It finds clearly more than “best offset” (+10.0 points [5.0, 15.0]) and not clearly more than “best single head” "
             "(+1.0 points [-1.0, 3.0]).",
         ),
-        ("attention+words", f"The probe attention+words {begins}, as a mean of 2 runs."),
+        ("attention+words", f"{begins} attention+words {ends}, as a mean of 2 runs; {strongest}."),
     ]
     not_compared = (
         "It is not compared: a claim needs bootstrap replicates and an effective number of 20 sentences or more."
     )
     few = replace(found, probes=("attention",), units=FEWEST_UNITS - 0.01)
-    assert dict(score_texts(few)) == {"attention": f"The probe attention {begins}. {not_compared}"}
+    assert dict(score_texts(few)) == {"attention": f"{begins} attention {ends}; {strongest}. {not_compared}"}
     without = replace(found, probes=("attention",), methods=methods.assign(uas_low=math.nan, uas_high=math.nan))
     (text,) = dict(score_texts(without)).values()
     assert text.endswith(not_compared)
