@@ -1,25 +1,32 @@
 """Pairs of words from a file, as gold in place of a tree: contacts, multiword expressions, roles, bridging, and others.
 
 A file has one pair per line, in columns that tabs separate: the id of a sentence, the number of a word from 1, the
-number of the word that is to be found for it, and a label. A word may have several partners. Sentences get the pairs as
-enhanced dependencies, in which a word may have several heads, so that they are counted in the same way.
+number of the word that is to be found for it, and a label. A word may have several partners. A .cupt file of PARSEME is
+such a file, too: each two words of an expression are a pair in both directions, with the category as its label.
+Sentences get the pairs as enhanced dependencies, in which a word may have several heads, so that they are counted in
+the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, permutations
 from pathlib import Path
 from typing import NamedTuple
 
 from ..storage.nearest import did_you_mean
+from .beginning import beginning_of_file, named_columns
+from .column_formats import placed_conllu_plus
 from .enhanced import relations_of
 from .errors import CorpusError
 from .lines import WHOLE_NUMBER, text_lines
 from .sentence import Sentence
 from .stream import HELD, Stream
 from .treebank import Treebank
+
+EXPRESSIONS = "PARSEME:MWE"
+"""The column of multiword expressions in a .cupt file."""
 
 PairsOfSentence = Mapping[int, Mapping[tuple[int, str], int]]
 """For each word the numbers and labels of its partners, each with the line of the file."""
@@ -52,11 +59,28 @@ def read_pairs(path: str | Path) -> dict[str, dict[int, dict[tuple[int, str], in
         {'s1': {1: {(7, 'contact'): 1, (9, 'contact'): 2}}}
     """
     pairs: dict[str, dict[int, dict[tuple[int, str], int]]] = {}
-    for row in _rows(path):
+    rows = _of_expressions(path) if EXPRESSIONS in named_columns(beginning_of_file(path)) else _rows(path)
+    for row in rows:
         pairs.setdefault(row.sentence, {}).setdefault(row.word, {}).setdefault((row.partner, row.label), row.line)
     if not pairs:
         raise CorpusError("the file has no pairs", file=path)
     return pairs
+
+
+def _of_expressions(path: str | Path) -> Iterator[_Row]:
+    """Yield the pairs of words that belong to one expression: its words have one number, the first one a category."""
+    for sentence, _ in placed_conllu_plus(path):
+        words: dict[str, list[int]] = {}  # of each expression, by its number in the sentence
+        categories: dict[str, str] = {}
+        for word, misc in enumerate(sentence.misc, start=1):
+            for code in misc.partition(f"{EXPRESSIONS}=")[2].partition("|")[0].split(";"):
+                number, _, category = code.partition(":")
+                if number:
+                    words.setdefault(number, []).append(word)
+                    categories.setdefault(number, category)
+        for number, of_expression in words.items():
+            for word, partner in permutations(of_expression, 2):
+                yield _Row(sentence.lines[word - 1], sentence.id, word, partner, categories[number] or "_")
 
 
 def _rows(path: str | Path) -> Iterator[_Row]:

@@ -135,3 +135,28 @@ def test_what_needs_trees_is_refused(write, more, message):
 
 def test_equal_pairs_are_read_once(write):
     assert read_pairs(write("a\t1\t2\tx\na\t1\t2\tx\n")) == {"a": {1: {(2, "x"): 1}}}
+
+
+CUPT = """\
+# global.columns = ID FORM HEAD DEPREL PARSEME:MWE
+1\tAnn\t2\tnsubj\t*
+2\ttook\t0\troot\t1:LVC.full;2:VPC
+3\ta\t4\tdet\t*
+4\twalk\t2\tobj\t1
+5\tup\t2\tcompound\t2;1
+"""
+
+
+def test_the_words_of_an_expression_are_pairs(write):
+    path = write(CUPT, "a.cupt")
+    [sentence] = with_pairs(load_treebank(path), path)
+    assert sentence.deps == (
+        "_",
+        "4:LVC.full|5:LVC.full|5:VPC",
+        "_",
+        "2:LVC.full|5:LVC.full",
+        "2:LVC.full|4:LVC.full|2:VPC",
+    )
+    assert read_pairs(path)["a.cupt:1"][5][2, "VPC"] == 6  # the line
+    with pytest.raises(CorpusError, match="the file has no pairs"):
+        read_pairs(write(CUPT.replace("1:LVC.full;2:VPC", "*").replace("2;1", "_").replace("obj\t1", "obj\t*")))
