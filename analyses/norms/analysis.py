@@ -11,6 +11,7 @@ from ..contract import OptionSet, Plan, PlanCounts, Reader, Setting, Titles
 from ..questions import AnalysisOfQuestions
 from ..shared.merged_facts import key_of_texts
 from .block import Block
+from .copying import Copying
 from .expansion import Expansion
 from .feed_forward import FeedForward
 from .frequency import Frequency
@@ -27,7 +28,7 @@ class Norms(AnalysisOfQuestions[NormFacts, NormResults, PlanContext, LookupConte
 
     facts_type = NormFacts
     questions: ClassVar[Sequence[NormQuestion]] = (
-        Shares(), Spread(), Mixing(), Frequency(), Expansion(), FeedForward(), Block(), Overwriting(),
+        Shares(), Spread(), Mixing(), Frequency(), Expansion(), Copying(), FeedForward(), Block(), Overwriting(),
     )  # fmt: skip
 
     def plan_context(self, options: OptionSet, setting: Setting) -> PlanContext:
