@@ -134,9 +134,9 @@ def test_a_part_that_two_processes_count_is_not_counted_twice():
 
 def test_one_bar_is_over_all_passes_of_a_run(monkeypatch):
     """It says which pass is at hand, and inputs that a pass skips count as done."""
-    shown = []
+    shown: list[Any] = []
 
-    class PlanCounts:
+    class Read:
         def __init__(self, label: str, size: int, read: int) -> None:
             self.label, self.inputs, self.read, self.unit, self.copy = label, range(size), read, "sentences", None
 
@@ -152,7 +152,7 @@ def test_one_bar_is_over_all_passes_of_a_run(monkeypatch):
 
     monkeypatch.setattr("attentionology.engine.counting.passes.progress_bar", bar)
     model: Any = SimpleNamespace()
-    passes: Any = [PlanCounts("dependency", 10, 8), PlanCounts("control", 5, 5)]
+    passes: Any = [Read("dependency", 10, 8), Read("control", 5, 5)]
     run_passes(passes, model)
     first, second = "sentences, pass 1 of 2, dependency", "sentences, pass 2 of 2, control"
     assert shown == [
