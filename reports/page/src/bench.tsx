@@ -5,6 +5,8 @@ import type { View, Word } from "./address";
 import { withSlot } from "./address";
 import type { LiveSentence, SampledSentence } from "./data";
 import { columnsOf, headName, rowsOf, runningText } from "./data";
+import type { Compared } from "./differing";
+import { DifferingHeads, Picks } from "./differing";
 import { AllHeads } from "./drawing/all";
 import type { Drawable } from "./drawing/figure";
 import { Drawing, onOneScale, panelsOf, subtracted } from "./drawing/figure";
@@ -15,8 +17,8 @@ import { arrow } from "./format";
 import type { Go } from "./hooks";
 import { ignored, usePromise } from "./hooks";
 import { mapsOf } from "./inflate";
-import type { Links, Tokens } from "./linking";
-import { differing, inverse, linked, linksOf, paired, tokensOf } from "./linking";
+import type { Links, Picked, Tokens } from "./linking";
+import { inverse, linked, linksOf, paired, tokensOf } from "./linking";
 import { LivePredictions, Predictions } from "./predictions";
 import { typeIn } from "./question";
 import { isText } from "./running";
@@ -129,33 +131,6 @@ function Unshared({ held: { drawn, difference }, special }: { held: Drawings; sp
   return said.length ? <p class="note">Words that stand for each other are subtracted; {said.join("; ")}.</p> : null;
 }
 
-const MOST = 8; // words that are named
-
-/** For which words A and B pick different ones. */
-function Picks({ held: { drawn, panels }, links }: { held: Drawings; links: Links }) {
-  const [one, other] = drawn;
-  const [first, second] = [panels[0]?.[0], panels[1]?.[0]];
-  if (!one || !other || !first || !second) return null;
-  const { of, rows } = differing(first.decisions, second.decisions, links);
-  if (!of) return null;
-  const [ofA, ofB] = [columnsOf(one.sentence).words, columnsOf(other.sentence).words];
-  return (
-    <p class="picks" role="status">
-      {rows.length ? `A and B pick different words for ${rows.length} of ${of}: ` : `A and B pick the same words for all ${of}.`}
-      {rows.slice(0, MOST).map(({ row, picks: [own, theirs] }, i) => (
-        <span key={row}>
-          {i > 0 && "; "}
-          <b>
-            <bdi>{one.sentence.rows[row]}</bdi>
-          </b>{" "}
-          → <bdi>{ofA[own]}</bdi> in A, <bdi>{ofB[theirs]}</bdi> in B
-        </span>
-      ))}
-      {rows.length > MOST && "; …"}
-    </p>
-  );
-}
-
 /** A sentence whose words are named with those that stand for them in another one. */
 function named({ sentence: one }: Drawn, { sentence: other }: Drawn, links: Links): SampledSentence {
   const columns = one.columns && paired(one.columns, columnsOf(other).words, links.columns);
@@ -225,6 +200,14 @@ export function Bench(props: Props) {
     return each && <SlotControls which={which} filled={each} view={view} go={go} sources={sources} chosen={which ? null : chosen} follows={which ? filled[0] : null} />;
   };
   const { difference } = held ?? {};
+  const picksIn = (which: number): Picked[] => held?.panels[which]?.[0]?.decisions ?? [];
+  const compared = (each: Drawn): Compared => ({ ...each, model: `${each.filled.slot.run} ${each.filled.slot.model}` });
+  const differences = two && one && other && toB && (
+    <div class="whole">
+      <Picks one={compared(one)} other={compared(other)} picks={[picksIn(0), picksIn(1)]} links={toB} />
+      <DifferingHeads one={compared(one)} other={compared(other)} links={toB} view={view} onOpen={(head) => onGo({ ...withSlot(view, 0, { head: null }), head })} />
+    </div>
+  );
   if (two && difference && one) {
     return (
       <div class="slots subtracted" aria-busy={busy}>
@@ -233,7 +216,7 @@ export function Bench(props: Props) {
         <section class="whole" aria-label="A − B">
           <Drawing {...one} {...(other && toB && { sentence: named(one, other, toB) })} view={{ ...one.view, special: view.special, word: view.word }} panels={[difference]} onKeep={(kept) => keep(0, kept)} names={NAMES} />
           {held && <Unshared held={held} special={view.special} />}
-          {held && toB && <Picks held={held} links={toB} />}
+          {differences}
         </section>
       </div>
     );
@@ -246,11 +229,7 @@ export function Bench(props: Props) {
           <div>{drawing(which)}</div>
         </section>
       ))}
-      {two && held && toB && view.drawing !== "all" && view.drawing !== "text" && (
-        <div class="whole">
-          <Picks held={held} links={toB} />
-        </div>
-      )}
+      {view.drawing !== "all" && view.drawing !== "text" && differences}
     </div>
   );
 }

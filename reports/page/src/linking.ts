@@ -92,4 +92,4 @@ export function differing(one: Picked[], other: Picked[], links: Links): { of: n
   return { of: compared.length, rows: compared.filter(({ picks: [own, theirs] }) => links.columns[own] !== theirs) };
 }
 
-type Picked = Pick<Decision, "rows" | "guess">;
+export type Picked = Pick<Decision, "rows" | "guess">;

@@ -8,6 +8,9 @@ import { firstView, parameters, restore, withKind, withSlot } from "../src/addre
 import type { Explorer, SampledSentence } from "../src/data";
 import { following, SAMPLE, sampledMeasure, typeIn, withMeasure, withQuestion } from "../src/question";
 import { COREFERENCE } from "../src/tasks";
+import type { Compared } from "../src/differing";
+import { differingHeads } from "../src/differing";
+import { mapsOf } from "../src/inflate";
 import { DATA, measure, sentence } from "./made";
 
 function guesses(...heads: number[][]): string {
@@ -97,4 +100,17 @@ test("an address that asks for something else than its measure shows what it ask
   assert.deepEqual(restored("#measure=pronouns"), ["pronouns", COREFERENCE, "mention->antecedent", "pronoun"]);
   assert.deepEqual(restored("#measure=entropy&relation=nmod&direction=dep->head&tag=PRON"), ["entropy", "nmod", "dep->head", "PRON"]);
   assert.deepEqual(restored("#measure=sample&relation=nmod&direction=dep->head"), [SAMPLE, "nmod", "dep->head", ""]);
+});
+
+test("heads are listed that pick different words in A and B", async () => {
+  const texts = [[0, 2, 1, 3], [1, 2, 3, 3], [2, 0, 0, 1], [65535, 2, 65534, 1]];
+  const others = [[0, 2, 1, 3], [1, 2, 0, 3], [1, 1, 1, 0], [0, 0, 0, 1]];
+  const compared = (list: number[][]): Compared => {
+    const one = { ...TREE, guesses: { "weight/dep->head": guesses(...list) } };
+    return { data: DATA_OF, maps: mapsOf(one), sentence: one, kinds: ["weight"], guesses: "dep->head", model: "" };
+  };
+  const links = { rows: [0, 1, 2, 3], columns: [0, 1, 2, 3] };
+  const found = (row: number | null) => differingHeads(compared(texts), compared(others), links, row);
+  assert.deepEqual(await found(null), [{ head: 2, words: 4 }, { head: 1, words: 1 }, { head: 3, words: 1 }]);
+  assert.deepEqual(await found(1), [{ head: 2, words: 1 }, { head: 3, words: 1 }]); // of others, one has no pick
 });

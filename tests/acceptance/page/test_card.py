@@ -35,7 +35,9 @@ def test_lines_name_their_map_if_several_are_drawn(open_page, path, small):
     assert [bar.locator("b").get_attribute("style") for bar in bars] == ["left: 40%;", "left: 50%;"]
     card.get_by_role("button", name="25.0 %").click()
     assert_texts(card.locator(".link.current"), ["25.0 % [" + interval(small) + "]"])
-    page.get_by_label("Map A").select_option("norm")
+    # The kind of map in A is that of the measure.
+    assert [page.get_by_label(f"Map {slot}").input_value() for slot in "AB"] == ["norm", "weight"]
+    page.get_by_label("Map B").select_option("norm")
     assert_texts(card.locator("dt"), ["N ", "rank in the probe"])
     assert_count(card.locator(".tag"), 0)
 
