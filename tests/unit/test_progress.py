@@ -134,7 +134,7 @@ def test_a_part_that_two_processes_count_is_not_counted_twice():
 
 def test_one_bar_is_over_all_passes_of_a_run(monkeypatch):
     """It says which pass is at hand, and inputs that a pass skips count as done."""
-    shown = []
+    shown: list[Any] = []
 
     class Counted:
         def __init__(self, label: str, size: int, read: int) -> None:
@@ -164,7 +164,7 @@ def test_one_bar_is_over_all_passes_of_a_run(monkeypatch):
 
 
 def test_a_notebook_without_widgets_shows_a_line_of_text(monkeypatch):
-    texts = []
+    texts: list[str] = []
     handle = SimpleNamespace(update=lambda data, raw: texts.append(data["text/plain"]))
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace())
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=lambda *_, **__: handle))
