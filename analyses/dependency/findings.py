@@ -75,8 +75,7 @@ def _name_of(rules: pd.DataFrame, relation: str, family: str) -> str:
     mostly = "" if len(words) == 1 else ", for most words"
     if family == "tag_offset":
         return f"the best distance by part of speech ({words.idxmax():+d}{mostly})"
-    best: Any = words.idxmax()
-    side, tag = map(str, best)
+    side, tag = words.index[int(words.argmax())]
     return f"“the nearest {_TAGS.get(tag, 'word with another tag')} {side}”{mostly.replace(', ', ' ')}"
 
 

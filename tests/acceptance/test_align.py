@@ -61,7 +61,7 @@ def test_the_explorer_has_the_error_rate_of_every_head(whole):
     cells = pd.read_csv(whole / "tables" / "alignment.csv").query("setting == 'AWI' and measure == 'norm'")
     expected = cells[cells["heads"] == "single"].sort_values(["layer", "head"])["error_rate"]
     assert list(measure.values) == pytest.approx(list(expected))
-    assert "has the lowest alignment error rate of all heads" in explorer.findings[0].text
+    assert "is the lowest alignment error rate of all heads" in explorer.findings[0].text
     assert "held out" in explorer.findings[0].text
     assert explorer.unit == "sentence pairs"
 

@@ -61,8 +61,8 @@ def test_what_is_said_of_a_probe_under_each_condition():
     assert list(score_texts(found)) == [
         (
             "attention",
-            f"{begins} attention {ends}, not clearly more than on its control task (58.0 %, +2.0 points); {strongest}. "
-            "It finds clearly more than “best offset” (+10.0 points [5.0, 15.0]) and not clearly more than “best "
+            f"{begins} attention {ends}, not clearly more than on its control task (58.0 %, +2.0 points); {strongest}"
+            ". It finds clearly more than “best offset” (+10.0 points [5.0, 15.0]) and not clearly more than “best "
             "single head” (+1.0 points [-1.0, 3.0]).",
         ),
         ("attention+words", f"{begins} attention+words {ends}, as a mean of 2 runs; {strongest}."),

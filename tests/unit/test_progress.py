@@ -164,7 +164,7 @@ def test_one_bar_is_over_all_passes_of_a_run(monkeypatch):
 
 
 def test_a_notebook_without_widgets_shows_a_line_of_text(monkeypatch):
-    texts = []
+    texts: list[str] = []
     handle = SimpleNamespace(update=lambda data, raw: texts.append(data["text/plain"]))
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace())
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=lambda *_, **__: handle))
