@@ -16,6 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.path import Path
 from matplotlib.transforms import Affine2DBase, AffineDeltaTransform
 
+from ..storage.characters import in_document
 from .drawing import BLUE, ORANGE, SCALE, number_ticks
 
 MIN_DECISIONS = 50
@@ -23,6 +24,9 @@ MIN_DECISIONS = 50
 
 ROW_SIZE = 6.5
 """The size of the text of `row_columns` in points."""
+
+LONGEST = 36
+"""The letters of a name beside rows that leave enough room for what is drawn."""
 
 _GAP = 0.04  # inches beside a column of text
 _SIDE = 0.48  # half the side of a cell, so that the ground shows between cells
@@ -54,11 +58,16 @@ def row_columns(
 ) -> float:
     """Write columns of text beside the rows 0, 1, … of a figure, which go from top to bottom, by their headings.
 
-    The first column on the left is aligned at its left, as names are, the others at their right, as numbers are.
+    The first column on the left is aligned at its left, as names are, the others at their right, as numbers are. Names
+    of more than `LONGEST` letters are shortened.
 
     Returns:
         The width of all columns in inches.
     """
+    left, right = (
+        {heading: [shortened(text) for text in texts] for heading, texts in columns.items()}
+        for columns in (left, right)
+    )
     n_rows = max(map(len, (*left.values(), *right.values())))
     axes.set_yticks(range(n_rows), [])
     axes.set_ylim(n_rows - 0.5, -0.5)
@@ -88,6 +97,12 @@ def row_columns(
         write(texts, heading, 1, place, "left")
         place += max(letters_wide(text, size) for text in (heading, *texts)) + 2 * _GAP
     return total + place - _GAP
+
+
+def shortened(text: str) -> str:
+    """Return a text in one line of at most `LONGEST` letters."""
+    line = in_document(" ".join(text.split("\n")))
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
 def letters_wide(text: str, size: float) -> float:

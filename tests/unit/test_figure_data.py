@@ -83,7 +83,7 @@ def test_best_heads_are_ranked_beside_the_best_of_all_rules(dependency):
     of_offset = ranked["heldout_accuracy"] - ranked["heldout_gain"]
     best_rule = pd.concat([of_offset, ranked["tag_offset_heldout"], ranked["tag_rule_heldout"]], axis=1).max(axis=1)
     assert_values(shown["best rule (position or parts of speech)"], 100 * best_rule, axis=0)
-    for name in ("nsubj", "a relation with a very long name"):
+    for name in ("nsubj", "a relation with a very long name", "<b>long</b>\n" * 30):
         wide = best_heads_figure(best.replace("nsubj", name), min_count=1)
         wide.draw_without_rendering()
         assert wide.axes[0].get_position().width >= 0.55, name
