@@ -254,7 +254,10 @@ def analyze(
     """
     groups, encoder = model_or_encoder(model, OptionSet.of(options))
     groups = groups.with_values(MapOptions, map=None if maps is None else names_in(maps))
-    files, given = groups[CorpusOptions], files_or_corpus(corpus)
+    try:
+        files, given = groups[CorpusOptions], files_or_corpus(corpus)
+    except TypeError as error:
+        raise OptionError(f"the corpus must be a file, a list of files, or inputs: {error}") from error
     if isinstance(given, Corpus):
         if files != CorpusOptions():
             raise OptionError("CorpusOptions apply to a corpus that is read from files, not to one that is loaded")
