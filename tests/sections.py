@@ -136,6 +136,7 @@ SURFACE: dict[str, Any] = {
     ],
     "run": {"options": {"position_threshold": 0.41, "target_threshold": 0.52, "broad_threshold": 0.83}},
     "gradients": {"inputs": 1500, "loss": 2.5},
+    "detectors": {"causal": False},
 }
 SURVEY: dict[str, Any] = {
     "suffix": "-norm",
@@ -317,6 +318,9 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "[figure surface_statistics] [surface_strongest]",
             "[figure surface_special]",
             "[figure surface_offsets]",
+            "Heads that find copies of a piece [detectors_best]",
+            "or mask-copy if it exceeds both",
+            "is called duplicate and never induction",
             "[surface_labels]",
             "more than 41 % of its attention",
             "more than 52 % goes there",
@@ -324,6 +328,19 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "[figure surface_entropy]",
             "[figure surface_gradients] [surface_gradients]",
             "1,500 inputs (the mean loss is 2.500)",
+        ),
+    ),
+    "pairs": (
+        {"notes": ["First.", "Second."]},
+        (
+            "First. Second. Attention at the words that differ [pairs_critical]",
+            "the intervals are not widened for that",
+            "Which sentence does the model prefer? [pairs_accuracy]",
+            "that the model knows a construction does not follow",
+            "[legend of pairs_accuracy]",
+            "Which heads does the preference need? [pairs_heads]",
+            "and not only to what these pairs are about",
+            "[legend of pairs_heads]",
         ),
     ),
     "survey": (

@@ -20,6 +20,7 @@ from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ...storage.writing import amount
 from ..contract import Request
+from ..counting.comparable import Comparable, Measured
 from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, fixed, floating
 from ..shared.explored import address, share
@@ -186,6 +187,23 @@ def scores_of(counts: PairCounts, scores: Any, pieces: Any) -> Scores:
         rows.append({**row, "difference_low": float(ends[0]), "difference_high": float(ends[1])})
     # A group may have the name of the total; with one group, the total says the same.
     return Scores(pairs, pd.DataFrame(rows, columns=GROUPS.names))
+
+
+def comparable_accuracy(counts: PairCounts) -> tuple[Comparable, ...]:
+    """Return the accuracy of each group, which can be compared with that of another model; nothing without scores."""
+    for metric in counts.counted(Accuracy.name, PairScores):
+        scores, _ = metric.compute()
+        values = scores[:, 0] - scores[:, 1]
+        measured = []
+        for name, chosen in counts.groups.items():
+            known = chosen & ~np.isnan(values)
+            n, right = int(known.sum()), (values[known] > 0).astype(np.float64)
+            weights = counts.weights(known)
+            with np.errstate(invalid="ignore"):
+                deviations = weights @ right / weights.sum(1) - (right.mean() if n else math.nan)
+            measured.append(Measured(name, float(right.mean()) if n else math.nan, n, deviations, units=n))
+        return (Comparable("minimal pairs", tuple(measured), "pairs that are right", "pairs", counts.facts.seed),)
+    return ()
 
 
 def accuracy_table(answer: Scores) -> ShownTable:

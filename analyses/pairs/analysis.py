@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
 
 from ..contract import OptionSet, Plan, PlanCounts, Reader, Setting, Titles
+from ..counting.comparable import Comparable
 from ..questions import AnalysisOfQuestions
-from .accuracy import Accuracy, accuracy_table
+from .accuracy import Accuracy, accuracy_table, comparable_accuracy
 from .critical import Critical, critical_table
 from .needed import Needed
 from .options import PAIRS
@@ -64,6 +65,10 @@ class MinimalPairs(AnalysisOfQuestions[PairFacts, PairResults, PlanContext, Kept
         if "accuracy" in results.answers:
             return accuracy_table(results.accuracy).terminal(width)
         return critical_table(results.critical).terminal(width)
+
+    def comparable(self, plan_counts: PlanCounts[PairFacts]) -> Sequence[Comparable]:
+        """Return the accuracy of each group."""
+        return comparable_accuracy(PairCounts(OptionSet(), plan_counts))
 
     def record(self, options: OptionSet, plan_counts: PlanCounts[PairFacts], results: PairResults) -> dict[str, Any]:
         """Return the notes."""

@@ -175,6 +175,11 @@ class PairCounts:
         """Return the metrics of the requests of a question, none if it has none."""
         return [self._counted.metric(name, metric) for name in self.facts.requests.get(question, ())]
 
+    def weights(self, chosen: npt.NDArray[np.bool_]) -> Array:
+        """Return how often each bootstrap replicate draws each of some pairs, shape (replicates, pairs)."""
+        ids = self.pairs["pair"].to_numpy()[chosen].tolist()
+        return poisson_weights(ids, self.options[CountOptions].replicates, self.facts.seed).astype(np.float64)
+
     def means(self, values: Array, chosen: npt.NDArray[np.bool_]) -> tuple[Array, Array, Array]:
         """Return the means of values (pairs, …) over some pairs, and the ends of their 95 % intervals over pairs.
 
@@ -185,11 +190,9 @@ class PairCounts:
         n, filled = known.sum(0), np.where(known, values, 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.where(n > 0, filled.sum(0) / n, np.nan)
-            ids = self.pairs["pair"].to_numpy()[chosen].tolist()
-            replicates = self.options[CountOptions].replicates
-            if not replicates or len(ids) < FEWEST_UNITS:
+            weights = self.weights(chosen)
+            if not len(weights) or len(values) < FEWEST_UNITS:
                 return mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan)
-            weights = poisson_weights(ids, replicates, self.facts.seed).astype(np.float64)
             drawn = np.tensordot(weights, filled, 1) / np.tensordot(weights, known.astype(np.float64), 1)
         low, high = np.nanquantile(drawn, [0.025, 0.975], axis=0)
         return mean, low, high

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,10 +16,12 @@ import torch
 import attentionology
 from attentionology import CorpusError, CountOptions, OptionError, load_pairs
 from attentionology.analyses import PairsOptions
-from attentionology.analyses.pairs.accuracy import PairScores, mcnemar, scores_of, wilson
+from attentionology.analyses.contract import OptionSet, PlanCounts
+from attentionology.analyses.counting.resampling import poisson_weights
+from attentionology.analyses.pairs.accuracy import PairScores, comparable_accuracy, mcnemar, scores_of, wilson
 from attentionology.analyses.pairs.critical import CriticalAttention
 from attentionology.analyses.pairs.needed import NEEDED
-from attentionology.analyses.pairs.rows import Difference, difference
+from attentionology.analyses.pairs.rows import Difference, PairCounts, PairFacts, difference
 from attentionology.analyses.pairs.scores import (
     EstimateMaker,
     ScoreMaker,
@@ -216,9 +219,6 @@ def test_attention_at_the_words_that_differ_is_that_of_loops():
 
 
 def counts_of(groups: list[str]) -> Any:
-    from attentionology.analyses.contract import OptionSet, PlanCounts
-    from attentionology.analyses.pairs.rows import PairCounts, PairFacts
-
     names = [f"p{index}" for index in range(len(groups))]
     pairs = tuple((name, group, "a", "b", 0, 1, 1) for name, group in zip(names, groups, strict=True))
     options: Any = OptionSet([CountOptions(replicates=100)])
@@ -244,6 +244,25 @@ def test_ties_are_not_correct_and_counted_apart():
     middle, half = (share + z * z / 2 / n) / (1 + z * z / n), z * math.sqrt(share * (1 - share) / n + z * z / 4 / n**2)
     half /= 1 + z * z / n
     assert wilson(1, 3) == pytest.approx((middle - half, middle + half))
+
+
+def test_the_accuracy_of_two_models_can_be_compared():
+    """The deviations are those of recounts with the weights of the pairs, which are the same for every model."""
+    counts = counts_of(["a", "a", "b"])
+    metric = PairScores(["p0", "p1", "p2"])
+    for pair, good in (("p0", -1.0), ("p1", -3.0), ("p2", -1.5)):
+        metric.update(([f"{pair} good", f"{pair} bad"], torch.tensor([[good, 3.0], [-2.0, 3.0]], dtype=torch.float64)))
+    facts = replace(counts.facts, requests={"accuracy": ("scores",)})
+    (found,) = comparable_accuracy(PairCounts(counts.options, PlanCounts(facts, {"scores": metric}, {})))
+    assert [(each.group, each.n, each.value) for each in found.measured] == [
+        ("a", 2, 0.5),
+        ("b", 1, 1),
+        ("all", 3, 2 / 3),
+    ]
+    weights = poisson_weights(["p0", "p1"], 100, 0).astype(float)
+    drawn = weights.sum(1)
+    expected = weights[drawn > 0, 0] / drawn[drawn > 0] - 0.5
+    np.testing.assert_allclose(found.measured[0].deviations[drawn > 0], expected)
 
 
 def test_mcnemar_is_exact():

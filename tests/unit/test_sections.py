@@ -17,6 +17,7 @@ from attentionology.analyses.clusters.analysis import Clusters
 from attentionology.analyses.coreference.analysis import Coreference
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.norms.analysis import Norms
+from attentionology.analyses.pairs.analysis import MinimalPairs
 from attentionology.analyses.probing.analysis import Probing
 from attentionology.analyses.questions import Question
 from attentionology.analyses.surface.analysis import Surface
@@ -75,7 +76,7 @@ def plain(page: str) -> str:
 QUESTIONS: dict[str, Sequence[Question[Any, Any, Any, Any]]] = {
     **{
         analysis.name: analysis.questions
-        for analysis in (Ablation, Alignment, Clusters, Coreference, Dependency, Norms, Surface)
+        for analysis in (Ablation, Alignment, Clusters, Coreference, Dependency, Norms, MinimalPairs, Surface)
     },
     "probing": Probing.questions,
     "survey": SURVEY,
@@ -253,6 +254,12 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ),
     ("surface", {"sink": []}, ("that gets the most attention",), ("tables/surface.csv. Every input",)),
     ("surface", {"svgs": Figures("surface_special")}, ("Figure 2",), ("[figure surface_offsets]",)),
+    (
+        "surface",
+        {"detectors": {"causal": True}},
+        ("mask-copy", "never induction"),
+        ("duplicate or induction if", "model predict that piece is not measured"),
+    ),
     (
         "surface",
         {"sink": SURFACE["sink"][:1]},
