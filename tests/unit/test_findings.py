@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -448,3 +449,11 @@ def test_few_documents_are_not_compared_with_the_rules():
         "They are not compared: a claim needs bootstrap replicates and an effective number of 20 documents or more."
     )
     assert "better than the rules do" not in said(contribution)
+
+
+def test_findings_of_all_stored_runs_begin_with_their_number():
+    """As the terminal shows them, which cuts none."""
+    texts = sorted((Path(__file__).parents[1] / "approved" / "texts").glob("*/terminal.txt"))
+    found = [line for path in texts for line in path.read_text(encoding="utf-8").splitlines() if line[:1] == "•"]
+    assert len(found) > 30
+    assert [line for line in found if not re.match(r"• [+-]?\d", line)] == []
