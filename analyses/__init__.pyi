@@ -12,11 +12,11 @@ from .clusters.options import ClustersOptions as ClustersOptions
 from .clusters.rows import ClusterResults as ClusterResults
 from .comparison.results import Comparison as Comparison
 from .contract import Analysis as Analysis
-from .contract import Counted as Counted
 from .contract import Guesses as Guesses
 from .contract import Masking as Masking
 from .contract import OptionSet as OptionSet
 from .contract import Plan as Plan
+from .contract import PlanCounts as PlanCounts
 from .contract import Reader as Reader
 from .contract import Request as Request
 from .contract import SampledMaps as SampledMaps

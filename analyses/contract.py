@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from .option_groups import OptionError, OptionGroup, OptionSet
-from .plans import Counted, Guesses, Masking, Plan, Reader, Request, SampledMaps, Setting
+from .plans import Guesses, Masking, Plan, PlanCounts, Reader, Request, SampledMaps, Setting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,13 +29,13 @@ Results = TypeVar("Results")
 
 __all__ = [
     "Analysis",
-    "Counted",
     "Guesses",
     "Masking",
     "OptionError",
     "OptionGroup",
     "OptionSet",
     "Plan",
+    "PlanCounts",
     "Reader",
     "Request",
     "SampledMaps",
@@ -119,8 +119,8 @@ class Analysis(ABC, Generic[Facts, Results]):
         ...         counting = CountMaps(SurfaceStatistics)
         ...         request = Request(f"entropy/{setting.maps.kind}", "entropy", setting.corpus, maker, counting)
         ...         return Plan((request,), facts=request.name)
-        ...     def results(self, options, counted, needed, looked):
-        ...         heads = counted.metric(counted.facts, SurfaceStatistics).compute().heads
+        ...     def results(self, options, plan_counts, needed, lookups):
+        ...         heads = plan_counts.metric(plan_counts.facts, SurfaceStatistics).compute().heads
         ...         return heads[["layer", "head", "entropy"]]
         ...     def section(self, results, titles):
         ...         return Section("Entropy", "entropy.html.j2", tables={"entropy": results})
@@ -140,7 +140,7 @@ class Analysis(ABC, Generic[Facts, Results]):
     by_default: ClassVar[bool] = False
     summary: ClassVar[str] = ""
     facts_type: ClassVar[type] = object
-    looked_type: ClassVar[type] = object
+    lookup_type: ClassVar[type] = object
 
     def __init_subclass__(cls, row: AnalysisRow | None = None, **arguments: Any) -> None:
         """Take what the row says; a subclass without a row says it itself."""
@@ -178,13 +178,13 @@ class Analysis(ABC, Generic[Facts, Results]):
         """
         return None
 
-    def follow_up(self, options: OptionSet, plan: Plan[Facts], counted: Counted[Facts], read: Reader) -> Any:
+    def follow_up(self, options: OptionSet, plan: Plan[Facts], plan_counts: PlanCounts[Facts], read: Reader) -> Any:
         """Look up what can be asked only after counting, for example examples of the best head.
 
         Args:
             options: the options of the run.
             plan: the plan, whose requests have the inputs.
-            counted: the counts.
+            plan_counts: the counts.
             read: reads inputs once more; an analysis should read a bounded number of them.
 
         Returns:
@@ -193,17 +193,19 @@ class Analysis(ABC, Generic[Facts, Results]):
         return None
 
     @abstractmethod
-    def results(self, options: OptionSet, counted: Counted[Facts], needed: Mapping[str, Any], looked: Any) -> Results:
+    def results(
+        self, options: OptionSet, plan_counts: PlanCounts[Facts], needed: Mapping[str, Any], lookups: Any
+    ) -> Results:
         """Make the results of the counts alone, without the model and the corpus.
 
         Args:
             options: the options of the run.
-            counted: the counts.
+            plan_counts: the counts.
             needed: the results of the analyses in `needs` that are part of the run, by name.
-            looked: the value that `follow_up` returned.
+            lookups: the value that `follow_up` returned.
         """
 
-    def read_older(self, facts: Any, looked: Any) -> tuple[Any, Any]:
+    def read_older(self, facts: Any, lookups: Any) -> tuple[Any, Any]:
         """Return stored facts, and what `follow_up` had returned, in the form in which this version stores them.
 
         Every stored run passes through here before it is read. When fields of `facts_type` or `looked_type` change,
@@ -211,12 +213,12 @@ class Analysis(ABC, Generic[Facts, Results]):
 
         Args:
             facts: the facts of the plan as plain data: numbers, strings, lists and dictionaries.
-            looked: what `follow_up` returned, as plain data.
+            lookups: what `follow_up` returned, as plain data.
 
         Returns:
             both, by default unchanged.
         """
-        return facts, looked
+        return facts, lookups
 
     @abstractmethod
     def section(self, results: Results, titles: Titles) -> Section:
@@ -229,7 +231,7 @@ class Analysis(ABC, Generic[Facts, Results]):
     def show(self, results: Results, width: int) -> RenderableType:
         """Return what a terminal of ``width`` columns shows."""
 
-    def comparable(self, counted: Counted[Facts]) -> Sequence[Comparable]:
+    def comparable(self, plan_counts: PlanCounts[Facts]) -> Sequence[Comparable]:
         """Return the statistics that can be compared with those of another run or of another kind of maps.
 
         They are made of the counts alone. By default there are none.
@@ -245,19 +247,19 @@ class Analysis(ABC, Generic[Facts, Results]):
         return {}
 
     def explored(
-        self, options: OptionSet, counted: Counted[Facts], results: Results, kind: str | None
+        self, options: OptionSet, plan_counts: PlanCounts[Facts], results: Results, kind: str | None
     ) -> Contribution | None:
         """Return what the analysis adds to the explorer, the interactive part of the report. By default it is nothing.
 
         Args:
             options: the options of the run.
-            counted: the counts.
+            plan_counts: the counts.
             results: the results.
             kind: the kind of map; None if the analysis does not depend on it.
         """
         return None
 
-    def record(self, options: OptionSet, counted: Counted[Facts], results: Results) -> dict[str, Any]:
+    def record(self, options: OptionSet, plan_counts: PlanCounts[Facts], results: Results) -> dict[str, Any]:
         """Return what is added to ``run.json``.
 
         Use the name of the analysis as the key, because other keys may be taken.

@@ -106,7 +106,7 @@ class Request:
         metric: how the batches are counted, for example a `CountMaps`.
         copy: None for the model, k for the k-th copy with random weights, counted from 0.
         masking: None if the model reads the unmasked text.
-        optional: whether the run goes on if this request cannot be met; see `Counted.failures`.
+        optional: whether the run goes on if this request cannot be met; see `PlanCounts.failures`.
         further_passes: how many forward passes of the model the maker runs by itself for each batch. ``--dry-run``
             says it.
 
@@ -250,7 +250,7 @@ class Plan(Generic[Facts]):
 
 
 @dataclass(frozen=True)
-class Counted(Generic[Facts]):
+class PlanCounts(Generic[Facts]):
     """The counts of a plan.
 
     Attributes:
@@ -263,8 +263,8 @@ class Counted(Generic[Facts]):
     Example:
         >>> from attentionology.analyses import SurfaceStatistics
         >>> metrics = {"surface/weight": SurfaceStatistics(n_layers=2, n_heads=3)}
-        >>> counted = Counted("surface/weight", metrics, logs={})
-        >>> counted.metric(counted.facts, SurfaceStatistics).n_heads
+        >>> plan_counts = PlanCounts("surface/weight", metrics, logs={})
+        >>> plan_counts.metric(plan_counts.facts, SurfaceStatistics).n_heads
         3
     """
 

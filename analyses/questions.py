@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from .contract import Analysis, Counted, OptionSet, Plan, Reader, Request, Setting, Titles
+from .contract import Analysis, OptionSet, Plan, PlanCounts, Reader, Request, Setting, Titles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 Facts = TypeVar("Facts")
 Results = TypeVar("Results")
-Planning = TypeVar("Planning")
-Looking = TypeVar("Looking")
+PlanContext = TypeVar("PlanContext")
+LookupContext = TypeVar("LookupContext")
 Counts = TypeVar("Counts")
 Answer = TypeVar("Answer")
 
 
-class Question(Generic[Planning, Looking, Counts, Answer]):
+class Question(Generic[PlanContext, LookupContext, Counts, Answer]):
     """One question of an analysis: what it counts, what its answer is, and how the answer is shown.
 
     The type parameters are those of the analysis: what it plans with, what it looks up with, and what it answers from;
@@ -58,32 +58,32 @@ class Question(Generic[Planning, Looking, Counts, Answer]):
     needs: ClassVar[tuple[str, ...]] = ()
     template: ClassVar[str | Path] = ""
 
-    def requests(self, planning: Planning) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Return what the question counts while the corpus is read; by default, nothing of its own."""
         return ()
 
-    def passes(self, planning: Planning) -> float:
+    def passes(self, plan_context: PlanContext) -> float:
         """Return about how many forward passes of single inputs `look` will take, for the estimate of a dry run."""
         return 0
 
-    def look(self, looking: Looking) -> Any:
+    def look(self, lookup_context: LookupContext) -> Any:
         """Return what can be asked only after counting, as plain data; None if the question looks up nothing."""
         return None
 
-    def join(self, looked: Sequence[Any]) -> Any:
+    def join(self, lookups: Sequence[Any]) -> Any:
         """Return what several runs have looked up together, which are merged; None if it is not that of all texts.
 
         By default, what a single run has looked up is all that can be shown.
         """
-        return looked[0] if len(looked) == 1 else None
+        return lookups[0] if len(lookups) == 1 else None
 
     @abstractmethod
-    def find(self, counts: Counts, looked: Any, earlier: Mapping[str, Any]) -> Answer | None:
+    def find(self, counts: Counts, lookups: Any, earlier: Mapping[str, Any]) -> Answer | None:
         """Return the answer; None if the run does not ask the question.
 
         Args:
             counts: what the analysis answers from.
-            looked: what `join` makes of what `look` returned; None if nothing was looked up.
+            lookups: what `join` makes of what `look` returned; None if nothing was looked up.
             earlier: the results of the analyses that this one needs, and the answers of the questions before this
                 one, by name.
         """
@@ -166,7 +166,7 @@ class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts
     main: ClassVar[str] = ""
 
     @abstractmethod
-    def counts(self, options: OptionSet, counted: Counted[Facts]) -> Counts:
+    def counts(self, options: OptionSet, plan_counts: PlanCounts[Facts]) -> Counts:
         """Return what the questions answer from."""
 
     @abstractmethod
@@ -196,12 +196,14 @@ class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts
             replace(schema, columns=(*schema.columns, *added)) if schema.name == main else schema for schema in schemas
         )
 
-    def results(self, options: OptionSet, counted: Counted[Facts], needed: Mapping[str, Any], looked: Any) -> Results:
+    def results(
+        self, options: OptionSet, plan_counts: PlanCounts[Facts], needed: Mapping[str, Any], lookups: Any
+    ) -> Results:
         """Let each question find its answer."""
-        counts = self.counts(options, counted)
+        counts = self.counts(options, plan_counts)
         answers: dict[str, Any] = {}
         for question in self.questions:
-            by_texts = (looked or {}).get(question.name, {})
+            by_texts = (lookups or {}).get(question.name, {})
             answer = question.find(counts, question.join([*by_texts.values()]), {**needed, **answers})
             if answer is not None:
                 answers[question.name] = answer
@@ -219,10 +221,10 @@ class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts
                 main = main if columns is None else main.join(columns, on=list(on))
         return main, tuple(added)
 
-    def looked_up(self, key: str, looking: Any) -> dict[str, dict[str, Any]]:
+    def lookups(self, key: str, lookup_context: Any) -> dict[str, dict[str, Any]]:
         """Return what the questions look up, by question and by a name for the texts that are read."""
-        looked = {question.name: question.look(looking) for question in self.questions}
-        return {name: {key: value} for name, value in looked.items() if value is not None}
+        lookups = {question.name: question.look(lookup_context) for question in self.questions}
+        return {name: {key: value} for name, value in lookups.items() if value is not None}
 
     def asked(self, results: Any) -> list[tuple[Question[Any, Any, Any, Any], Any]]:
         """Return the questions that have an answer, each with its answer."""
@@ -234,18 +236,18 @@ class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts
         return section_of(self.asked(results), results, title, of_figures, summary=self.summary_of(results))
 
     def explored(
-        self, options: OptionSet, counted: Counted[Facts], results: Results, kind: str | None
+        self, options: OptionSet, plan_counts: PlanCounts[Facts], results: Results, kind: str | None
     ) -> Contribution | None:
         """Put together what the questions add to the explorer; None if they add nothing."""
         from ..reports.explorer.contribution import together
 
-        counts = self.counts(options, counted)
+        counts = self.counts(options, plan_counts)
         added = [question.explore(answer, counts, results, kind or "") for question, answer in self.asked(results)]
         return together(added) if any(added) else None
 
 
 class AnalysisOfQuestions(
-    AnalysisOfAnswers[Facts, Results, Counts], Generic[Facts, Results, Planning, Looking, Counts]
+    AnalysisOfAnswers[Facts, Results, Counts], Generic[Facts, Results, PlanContext, LookupContext, Counts]
 ):
     """The base class of analyses that ask several questions of what they read.
 
@@ -253,20 +255,20 @@ class AnalysisOfQuestions(
     """
 
     @abstractmethod
-    def planning(self, options: OptionSet, setting: Setting) -> Planning:
+    def plan_context(self, options: OptionSet, setting: Setting) -> PlanContext:
         """Check the options, and return what the questions plan with."""
 
     @abstractmethod
-    def facts(self, planning: Planning, requests: Mapping[str, tuple[str, ...]]) -> Facts:
+    def facts(self, plan_context: PlanContext, requests: Mapping[str, tuple[str, ...]]) -> Facts:
         """Return what the results need of the plan."""
 
-    def corpus(self, planning: Planning) -> Corpus | None:
+    def corpus(self, plan_context: PlanContext) -> Corpus | None:
         """Return the corpus as it is read, if the analysis divides it in its own way; by default it does not."""
         return None
 
-    def looking(
+    def lookup_context(
         self, options: OptionSet, plan: Plan[Facts], counts: Counts, read: Reader
-    ) -> tuple[str, Looking] | None:
+    ) -> tuple[str, LookupContext] | None:
         """Return what the questions look up with, and a name for the texts that are read; None if nothing is looked up.
 
         Merged runs have read different texts, so that each has looked up a part, see `Question.merged`.
@@ -275,16 +277,16 @@ class AnalysisOfQuestions(
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[Facts]:
         """Plan the requests of all questions."""
-        planning = self.planning(options, setting)
-        by_question = {question.name: tuple(question.requests(planning)) for question in self.questions}
+        plan_context = self.plan_context(options, setting)
+        by_question = {question.name: tuple(question.requests(plan_context)) for question in self.questions}
         names = {
             name: tuple(request.name for request in requests) for name, requests in by_question.items() if requests
         }
         requests = tuple(chain.from_iterable(by_question.values()))
-        passes = round(sum(question.passes(planning) for question in self.questions))
-        return Plan(requests, self.facts(planning, names), self.corpus(planning), follow_up_passes=passes)
+        passes = round(sum(question.passes(plan_context) for question in self.questions))
+        return Plan(requests, self.facts(plan_context, names), self.corpus(plan_context), follow_up_passes=passes)
 
-    def follow_up(self, options: OptionSet, plan: Plan[Facts], counted: Counted[Facts], read: Reader) -> Any:
+    def follow_up(self, options: OptionSet, plan: Plan[Facts], plan_counts: PlanCounts[Facts], read: Reader) -> Any:
         """Return what the questions look up, by question and by the texts that were read."""
-        looking = self.looking(options, plan, self.counts(options, counted), read)
-        return None if looking is None else self.looked_up(*looking)
+        lookup_context = self.lookup_context(options, plan, self.counts(options, plan_counts), read)
+        return None if lookup_context is None else self.lookups(*lookup_context)

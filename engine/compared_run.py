@@ -38,7 +38,7 @@ class ComparedRun:
             return run
         if isinstance(run, str | Path):
             return load_compared_run(Path(run))
-        families = {(part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts}
+        families = {(part.analysis.name, part.kind or ""): part.analysis.comparable(part.counts) for part in run.parts}
         n_kinds = Counter(part.analysis.name for part in run.parts)
         results = {part.analysis.name: part.results for part in run.parts if n_kinds[part.analysis.name] == 1}
         return cls(run.titles, run.record, families, results, folder=run.folder, explorer=run.explorer_if_any)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..analyses.contract import Counted, OptionError, Titles
+from ..analyses.contract import OptionError, PlanCounts, Titles
 from ..analyses.shared.input_sample import InputSample
 from ..analyses.shared.part_options import PartOptions
 from ..analyses.shared.record import (
@@ -179,9 +179,9 @@ def _looked_up(prepared: Prepared, planned: Planned, counts: PassCounts) -> list
     read = reader_of(prepared.setting.model, prepared.limits)
     parts = []
     for analysis, kind, plan in planned.plans:
-        counted = Counted(plan.facts, counts.metrics, counts.logs, counts.failures)
-        part = Part(analysis, kind, tuple(request.name for request in plan.requests), counted, corpus=plan.corpus)
+        plan_counts = PlanCounts(plan.facts, counts.metrics, counts.logs, counts.failures)
+        part = Part(analysis, kind, tuple(request.name for request in plan.requests), plan_counts, corpus=plan.corpus)
         with part.running("follow_up()"):
-            looked = analysis.follow_up(prepared.options, plan, counted, read)
-        parts.append(replace(part, looked=looked))
+            lookups = analysis.follow_up(prepared.options, plan, plan_counts, read)
+        parts.append(replace(part, lookups=lookups))
     return parts

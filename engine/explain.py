@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
-from ..analyses.contract import Counted, OptionError, OptionGroup, OptionSet, Titles
+from ..analyses.contract import OptionError, OptionGroup, OptionSet, PlanCounts, Titles
 from ..analyses.explanation.analysis import ExplainFacts, ExplanationTests
 from ..analyses.explanation.contract.options import ExplanationTestOptions, TextOptions
 from ..analyses.explanation.contract.results import ExplainResults
@@ -57,7 +57,7 @@ class Explanation(Run):
         model: the tested model, trained if necessary.
         results: all tables.
         section: the section of the report.
-        counted: what was found text by text, with which `attentionology.compare` compares runs.
+        counts: what was found text by text, with which `attentionology.compare` compares runs.
 
     Example:
         >>> from pathlib import Path
@@ -79,9 +79,9 @@ class Explanation(Run):
         return cast("ExplainResults", self.parts[0].results)
 
     @property
-    def counted(self) -> Counted[ExplainFacts]:
+    def counts(self) -> PlanCounts[ExplainFacts]:
         """What was found text by text."""
-        return self.parts[0].counted
+        return self.parts[0].counts
 
     @property
     def section(self) -> Section:
@@ -248,8 +248,8 @@ def _explanation(tested: Tested, folder: Path | None, command: str, shown_option
         # The analysis reads no maps, so it has no metrics and no logs, and its facts stand for its options.
         texts, no_options = tested.texts.test, OptionSet()
         with stages("results"):
-            counted = Counted(find_facts(tested), metrics={}, logs={})
-            parts = with_results([Part(ExplanationTests(), kind=None, requests=(), counted=counted)], no_options)
+            plan_counts = PlanCounts(find_facts(tested), metrics={}, logs={})
+            parts = with_results([Part(ExplanationTests(), kind=None, requests=(), counts=plan_counts)], no_options)
         record = describe(tested, parts[0].results.left_out, command, shown_options)
         titles = Titles(record["model"]["name"], title_of_files([file.path for file in texts.files]))
         complete = complete_record(record, parts, no_options)

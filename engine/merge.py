@@ -163,11 +163,11 @@ def _merged_analysis(of_runs: Sequence[AnalysisStates]) -> AnalysisStates:
     """Return the states of one analysis of all runs together, apart from the metrics."""
     first, *others = of_runs
     analysis = registered_analysis(first.name)
-    facts, looked = first.facts, first.looked
+    facts, lookups = first.facts, first.looked
     for other in others:
         facts = _merge(facts, other.facts, analysis.facts_type, f"the facts of the analysis {first.name}")
-        looked = _merge(looked, other.looked, analysis.looked_type, f"what the analysis {first.name} looked up")
-    return replace(first, facts=facts, looked=looked)
+        lookups = _merge(lookups, other.looked, analysis.lookup_type, f"what the analysis {first.name} looked up")
+    return replace(first, facts=facts, looked=lookups)
 
 
 def _merge(one: Any, other: Any, type_: Any, what: str) -> Any:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ..analyses.contract import Counted, OptionGroup, OptionSet, Titles
+from ..analyses.contract import OptionGroup, OptionSet, PlanCounts, Titles
 from ..analyses.option_groups import groups_of, names_in
 from ..analyses.probing.analysis import Probing
 from ..analyses.probing.options import ProbeOptions, Role, TreebankOptions
@@ -56,7 +56,7 @@ class ProbingRun(Run):
     Attributes:
         results: tables, weights of the heads, and the history of all trainings.
         section: the section of the report.
-        counted: what all methods got right, word by word, with which `attentionology.compare` compares runs.
+        counts: what all methods got right, word by word, with which `attentionology.compare` compares runs.
 
     Example:
         >>> from attentionology import probe
@@ -75,9 +75,9 @@ class ProbingRun(Run):
         return cast("ProbeResults", self.parts[0].results)
 
     @property
-    def counted(self) -> Counted[ProbeFacts]:
+    def counts(self) -> PlanCounts[ProbeFacts]:
         """What all methods got right, word by word."""
-        return self.parts[0].counted
+        return self.parts[0].counts
 
     @property
     def section(self) -> Section:
@@ -216,11 +216,11 @@ def _run(
     titles = Titles(inputs.encoder.name, title)
     counted = counted_probes(options, inputs, trained)
     key = key_of_texts(sentence.id for sentence in inputs.sentences)
-    looked = Probing().looked_up(key, Kept(options, inputs, workspace, trained))
+    lookups = Probing().lookups(key, Kept(options, inputs, workspace, trained))
     groups = OptionSet([options.counts])
     with workspace.stages("tables and figures"):
         names = (NAME, STATES) if STATES in counted.metrics else (NAME,)
-        parts = with_results([Part(Probing(), options.maps.map, names, counted, looked)], groups)
+        parts = with_results([Part(Probing(), options.maps.map, names, counted, lookups)], groups)
         sections = () if workspace.folder is None else sections_of(parts, titles)
     record = describe(options, inputs, trained, workspace, command=command, shown_options=shown_options)
     right_words = counted.metric(NAME, RightWords)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from ..analyses.probing.options import Role
 from ..analyses.probing.run_options import ProbingOptions
 from ..analyses.probing.trainings.inputs import LoadedInputs, Workspace, choose_splits, load_inputs, store_treebanks
-from ..analyses.probing.trainings.state_folds import GOLD, MODEL, RANDOM_WEIGHTS
+from ..analyses.probing.trainings.state_folds import DECAY, GOLD, MODEL, RANDOM_WEIGHTS
 from ..analyses.probing.trainings.state_training import arguments_of
 from ..analyses.shared.input_options import paths_read
 from ..corpora_loaders.describing import amount
@@ -152,7 +152,7 @@ def estimate_probing(
     treebanks, vectors, encoder = load_inputs(options, loaded, Stages())
     names = options.probes.of_states()
     layers = options.states.chosen(encoder.n_layers) if names else ()
-    stored = options.states.stored(encoder.n_layers) if names else ()
+    stored = options.states.stored(encoder.n_layers, decays=options.probes.decays()) if names else ()
     read = {role: _Sentences(tuple(treebank.sentences)) for role, treebank in treebanks.items()}
     choice, splits, _ = choose_splits(options, cast("Mapping[Role, StoredMaps]", read))
     of_maps = options.probes.chosen(has_vectors=vectors is not None)
@@ -248,6 +248,8 @@ class _Sample:
             if controls:
                 sources += [(MODEL, first, everywhere, seconds), *((MODEL, other, *at_chosen) for other in others)]
             sources += [(RANDOM_WEIGHTS, GOLD, everywhere * copies, seconds * copies)]
+            if options.probes.decays() and not make_state_probe(name).reads_maps:
+                sources += [(DECAY, GOLD, *at_chosen)]
             for source, task, times, together in sources:
                 yield TrainingsEstimate(name, source, task, False, times * seeds * len(splits), seeds * together)
             if not (options.states.codelength and make_state_probe(name).softmax):
@@ -256,7 +258,7 @@ class _Sample:
             # Each block is coded by a probe that was trained on all before it.
             share = sum(ends[:-1]) / sum(len(split.train) for split in splits)
             for source, task, times, together in sources:
-                if task in (GOLD, first):
+                if task in (GOLD, first) and source != DECAY:
                     number = times * seeds * (len(ends) - 1)
                     yield TrainingsEstimate(name, source, task, True, number, seeds * together * share)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..analyses.contract import Analysis, Counted, OptionError, OptionSet, Titles
+from ..analyses.contract import Analysis, OptionError, OptionSet, PlanCounts, Titles
 from ..analyses.counting.metric import StateError
 from ..analyses.counting.stored_metrics import StoredMetrics
 from ..analyses.registry import find_analysis
@@ -45,9 +45,9 @@ def states_of(run: Run, counts: PassCounts, record: Mapping[str, Any], inputs: I
     analyses = []
     for part in run.parts:
         name = part.analysis.name
-        facts = to_plain(part.counted.facts, f"the facts of the analysis {name}")
-        looked = to_plain(part.looked, f"what the analysis {name} looked up")
-        analyses.append(AnalysisStates(name, part.kind, part.requests, facts, looked))
+        facts = to_plain(part.counts.facts, f"the facts of the analysis {name}")
+        lookups = to_plain(part.lookups, f"what the analysis {name} looked up")
+        analyses.append(AnalysisStates(name, part.kind, part.requests, facts, lookups))
     tables = run.described.items()
     return RunStates(
         analyses=tuple(analyses),
@@ -98,8 +98,8 @@ def states_in(folder: Path) -> RunStates:
         )
     analyses = []
     for stored in states.analyses:
-        facts, looked = registered_analysis(stored.name).read_older(stored.facts, stored.looked)
-        analyses.append(replace(stored, facts=facts, looked=looked))
+        facts, lookups = registered_analysis(stored.name).read_older(stored.facts, stored.looked)
+        analyses.append(replace(stored, facts=facts, looked=lookups))
     return replace(states, analyses=tuple(analyses))
 
 
@@ -111,9 +111,9 @@ def restored(states: RunStates) -> Run:
     for stored in states.analyses:
         analysis = registered_analysis(stored.name)
         facts = from_plain(stored.facts, analysis.facts_type, f"the facts of the analysis {stored.name}")
-        looked = from_plain(stored.looked, analysis.looked_type, f"what the analysis {stored.name} looked up")
-        counted = Counted(facts, metrics, logs={}, failures=failures)
-        without_results.append(Part(analysis, stored.kind, stored.requests, counted, looked))
+        lookups = from_plain(stored.looked, analysis.lookup_type, f"what the analysis {stored.name} looked up")
+        plan_counts = PlanCounts(facts, metrics, logs={}, failures=failures)
+        without_results.append(Part(analysis, stored.kind, stored.requests, plan_counts, lookups))
     groups = {kind.__name__: kind for part in without_results for kind in part.analysis.options}
     values_of_groups = []
     for name, values in states.options.items():

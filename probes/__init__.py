@@ -22,6 +22,7 @@ from .splits import control_task
 from .states.annotation import control_labels, control_trees, labels, tree_depths, tree_distances
 from .states.arcs import ArcAttentionProbe, ArcProbe
 from .states.codelength import CodedBlock, Codelength, codelength
+from .states.decay import decayed
 from .states.depth import DepthProbe
 from .states.distance import DistanceProbe
 from .states.examples import StateExamples, StateModule
@@ -77,6 +78,7 @@ __all__ = [
     "control_task",
     "control_trees",
     "count_heads",
+    "decayed",
     "decode",
     "gold_heads",
     "labels",

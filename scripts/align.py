@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+from tyro.conf import arg
 
 from ..analyses.alignment.options import (
     AlignmentOptions,
@@ -11,7 +14,7 @@ from ..analyses.alignment.options import (
     LinkOptions,
     TranslatorOptions,
 )
-from ..analyses.contract import OptionSet
+from ..analyses.contract import OptionError, OptionSet
 from ..analyses.shared.input_options import ExampleOptions, OutputOptions, default_folder
 from ..analyses.shared.option_types import DryRun
 from ..analyses.shared.part_options import PartOptions
@@ -30,7 +33,13 @@ class Align:
     Models are encoder-decoders: Marian, BART, mBART, M2M100 and NLLB, PLBart, T5, FSMT, Pegasus, Blenderbot. Tokenizers
     with SentencePiece need the extra 'translation' of the package. Without options, a small model of two made-up
     languages is analyzed.
+
+    With --hypothesis, files of links are scored against --gold, without sentences and without a model.
     """
+
+    hypothesis: Annotated[tuple[str, ...], arg(metavar="[NAME=]FILE")] = ()
+    """Score only these files of links, counted from 0, against those of --gold: error rates with intervals, and their
+    differences to the first. Nothing else is read."""
 
     bitext: BitextOptions = field(default_factory=BitextOptions)
     translator: TranslatorOptions = field(default_factory=TranslatorOptions)
@@ -45,6 +54,8 @@ class Align:
 
     def run(self, command: str = "") -> int:
         """Run the command and return its exit status."""
+        if self.hypothesis:
+            return self._score(command)
         from ..engine.align import AlignJob
         from ..reports.streams import say
         from .running import run_job
@@ -54,4 +65,33 @@ class Align:
         ran = run_job(AlignJob(groups), default, self.output, self.long_run, dry_run=self.dry_run, command=command)
         if ran and self.links.write is not None and not self.output.json:
             say(f"Links: {self.links.write}")
+        return 0
+
+    def _score(self, command: str) -> int:
+        """Score files of links, and return the exit status."""
+        links_alone = replace(self.bitext, gold=None, one_based=False), self.translator, self.languages, self.links
+        if links_alone != (BitextOptions(), TranslatorOptions(), LanguageOptions(), LinkOptions()):
+            raise OptionError(
+                "--hypothesis scores files of links alone: give --gold, and neither sentences nor a model"
+            )
+        if self.bitext.gold is None:
+            raise OptionError("--hypothesis needs gold links: --gold FILE")
+        from ..analyses.alignment.link_files import scores_table
+        from ..analyses.shared.record import flat_options
+        from ..engine.link_scores import score_link_files
+        from .running import print_report
+
+        out = self.output.out or default_folder("links", (self.bitext.gold,), "align-")
+        scores, section = score_link_files(
+            self.hypothesis,
+            self.bitext.gold,
+            out,
+            one_based=self.bitext.one_based,
+            replicates=self.alignment.replicates,
+            seed=self.alignment.seed,
+            overwrite=self.output.overwrite,
+            command=command,
+            shown_options=flat_options(self),
+        )
+        print_report(lambda width: scores_table(scores).terminal(width), section.summary, out, as_json=self.output.json)
         return 0

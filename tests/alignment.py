@@ -11,7 +11,7 @@ from attentionology.analyses.alignment.accuracy import AlignmentCounts
 from attentionology.analyses.alignment.analysis import Alignment
 from attentionology.analyses.alignment.rows import Aligned, AlignmentResults
 from attentionology.analyses.alignment.series import Series
-from attentionology.analyses.contract import Counted, OptionSet, Titles
+from attentionology.analyses.contract import OptionSet, PlanCounts, Titles
 from attentionology.reports.explorer.contribution import Contribution
 from attentionology.reports.page import Section
 from attentionology.reports.table import ShownTable
@@ -56,6 +56,6 @@ def shown_tables(results: AlignmentResults) -> list[ShownTable]:
 
 def explored_alignment(results: AlignmentResults) -> Contribution:
     """What the questions add to the explorer."""
-    found = Alignment().explored(OptionSet(), Counted(SimpleNamespace(), {}, {}), results, None)  # type: ignore[arg-type]
+    found = Alignment().explored(OptionSet(), PlanCounts(SimpleNamespace(), {}, {}), results, None)  # type: ignore[arg-type]
     assert found is not None
     return found

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from attentionology.analyses.contract import Counted, OptionSet, Titles
+from attentionology.analyses.contract import OptionSet, PlanCounts, Titles
 from attentionology.analyses.probing.analysis import Probing
 from attentionology.analyses.probing.contrasts import contrast_table
 from attentionology.analyses.probing.head_weights import HeadWeights, head_weights
@@ -41,7 +41,7 @@ PUBLISHED = {"right-branching": 26, "words+distances": 58, "attention": 61, "att
 
 def counted(
     sentences: Sequence[Any], attempts: Sequence[Attempt], *, replicates: int = 1000, seed: int = 0, **facts: Any
-) -> Counted[ProbeFacts]:
+) -> PlanCounts[ProbeFacts]:
     """What a run has stored that tested these attempts."""
     names = [counted_relations(each) if isinstance(each, Sentence) else each.relations for each in sentences]
     table = {
@@ -67,10 +67,12 @@ def counted(
     )
     right_words = RightWords(len(attempts))
     right_words.update(attempts)
-    return Counted(of_run, {NAME: right_words}, {})
+    return PlanCounts(of_run, {NAME: right_words}, {})
 
 
-def probed(given: Counted[ProbeFacts], min_count: int = 50, history: Sequence[Mapping[str, Any]] = ()) -> ProbeResults:
+def probed(
+    given: PlanCounts[ProbeFacts], min_count: int = 50, history: Sequence[Mapping[str, Any]] = ()
+) -> ProbeResults:
     """The results of what a run has stored."""
     options = OptionSet([CountOptions(min_count=min_count)])
     return Probing().results(options, given, {}, {"runs": {"texts": history}})

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attentionology.analyses.contract import Counted, OptionSet
+from attentionology.analyses.contract import OptionSet, PlanCounts
 from attentionology.analyses.probing.rows import STATES, Attempt, ProbeFacts, StateCounts, StateTried, Tested
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Sentence
@@ -42,14 +42,14 @@ def tried(probe: str, layers: Sequence[int], *, seeds: int = 2, floors: Sequence
 
 def stored(
     of: Sequence[Sentence], columns: Sequence[StateTried], fractions: np.ndarray, *, replicates: int = 200
-) -> Counted[ProbeFacts]:
+) -> PlanCounts[ProbeFacts]:
     """What a run has stored that counted these fractions, with one method that reads no states."""
     words = sum(map(len, of))
     right = np.random.default_rng(5).random(words) < 0.3
     given: Any = counted(of, [Attempt(BASELINE, "dependencies", "argmax", 1, right)], replicates=replicates)
     metric = StateCounts(len(columns))
     metric.update(fractions)
-    with_states: Counted[ProbeFacts] = replace(given, metrics={**given.metrics, STATES: metric})
+    with_states: PlanCounts[ProbeFacts] = replace(given, metrics={**given.metrics, STATES: metric})
     return with_states
 
 

@@ -42,7 +42,7 @@ from .rows import (
     AblationQuestion,
     AblationResults,
     Effects,
-    Planned,
+    PlanContext,
     effect_bounds,
 )  # fmt: skip
 from .rows import HEADS as NAME
@@ -104,21 +104,21 @@ class Heads(AblationQuestion):
     tables = (ABLATION, GROUPS)
     template = Path(__file__).with_name("heads.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count the effects on final vectors, and on predictions if the model has a language-model head."""
-        corpus = planning.setting.corpus
-        for outputs, maker in planning.makers.items():
+        corpus = plan_context.setting.corpus
+        for outputs, maker in plan_context.makers.items():
             arguments = {
-                "heads": planning.heads,
+                "heads": plan_context.heads,
                 "relations": tuple(corpus.relations),
                 "measures": maker.measures,
-                "coarse": planning.options[DependencyOptions].coarse,
+                "coarse": plan_context.options[DependencyOptions].coarse,
             }
             counting = CountWith(HeadEffects, tuple(arguments.items()))
             label, passes = f"ablation of {outputs}", maker.forward_passes
             yield Request(f"ablation-{outputs}", label, corpus, maker, counting, further_passes=passes)
 
-    def find(self, counts: Effects, looked: Any, earlier: Mapping[str, Any]) -> HeadTables:
+    def find(self, counts: Effects, lookups: Any, earlier: Mapping[str, Any]) -> HeadTables:
         """Return the tables of the effects on vectors and, if there are any, on predictions."""
         return head_tables(counts.counted(self.name, HeadEffects))
 

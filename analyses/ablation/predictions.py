@@ -29,7 +29,7 @@ from ..dependency.accuracy import TOTALS, DependencyAccuracy
 from ..shared.input_sample import InputSample
 from .effects import AblationMaker, at_once
 from .heads import HeadEffects, Values
-from .rows import HEADS, AblationQuestion, AblationResults, Effects, Looking, Planned
+from .rows import HEADS, AblationQuestion, AblationResults, Effects, LookupContext, PlanContext
 
 MAX_SENTENCES = 40
 """The most sentences of the sample, of at most `MAX_WORDS` words, for which predictions are kept."""
@@ -46,33 +46,35 @@ class Predictions(AblationQuestion):
 
     name = "predictions"
 
-    def passes(self, planning: Planned) -> float:
+    def passes(self, plan_context: PlanContext) -> float:
         """Return about how many forward passes the predictions take, before it is known of which heads."""
-        if "predictions" not in planning.makers:
+        if "predictions" not in plan_context.makers:
             return 0
-        sentences = planning.setting.corpus.sentences
-        of_effects = len(sentences) * sum(maker.forward_passes for maker in planning.makers.values())
-        return min(of_effects, expected_passes(sentences, planning.heads, planning.makers["predictions"]))
+        sentences = plan_context.setting.corpus.sentences
+        of_effects = len(sentences) * sum(maker.forward_passes for maker in plan_context.makers.values())
+        return min(of_effects, expected_passes(sentences, plan_context.heads, plan_context.makers["predictions"]))
 
-    def look(self, looking: Looking) -> list[dict[str, Any]] | None:
+    def look(self, lookup_context: LookupContext) -> list[dict[str, Any]] | None:
         """Predict the words of some of the sampled sentences; no more of them than the effects have taken."""
-        maker, counts = looking.makers[-1], looking.effects
+        maker, counts = lookup_context.makers[-1], lookup_context.effects
         if maker.lm is None:
             return None
         effect = counts.counted(HEADS, HeadEffects)[-1].compute().mean[0, :, 0]  # of each head on all words
         heads = heads_to_show(counts.metrics, counts.facts.heads, effect)
-        words = sum(each.forward_passes for each in looking.makers) * sum(len(each.words) for each in looking.inputs)
-        sentences = affordable(sentences_to_show(counts.metrics, looking.inputs), heads, maker, words)
-        batches = looking.read(sentences, PredictionMaker(heads, maker)) if sentences else ()
+        words = sum(each.forward_passes for each in lookup_context.makers) * sum(
+            len(each.words) for each in lookup_context.inputs
+        )
+        sentences = affordable(sentences_to_show(counts.metrics, lookup_context.inputs), heads, maker, words)
+        batches = lookup_context.read(sentences, PredictionMaker(heads, maker)) if sentences else ()
         return [asdict(predicted) for batch in batches for predicted in batch]
 
-    def join(self, looked: Sequence[Any]) -> list[dict[str, Any]] | None:
+    def join(self, lookups: Sequence[Any]) -> list[dict[str, Any]] | None:
         """Return the predictions in the sentences of all runs."""
-        return list(itertools.chain.from_iterable(looked)) if looked else None
+        return list(itertools.chain.from_iterable(lookups)) if lookups else None
 
-    def find(self, counts: Effects, looked: Any, earlier: Mapping[str, Any]) -> tuple[Predicted, ...] | None:
+    def find(self, counts: Effects, lookups: Any, earlier: Mapping[str, Any]) -> tuple[Predicted, ...] | None:
         """Return what is predicted."""
-        return None if looked is None else tuple(Predicted(**row) for row in looked)
+        return None if lookups is None else tuple(Predicted(**row) for row in lookups)
 
     def explore(
         self, answer: tuple[Predicted, ...], counts: Effects, results: AblationResults, kind: str

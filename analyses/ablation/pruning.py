@@ -21,7 +21,7 @@ from ..contract import Reader
 from ..counting.exact_sums import added, floating
 from .effects import AblationMaker
 from .heads import HeadEffects, Values
-from .rows import HEADS, LABELS, AblationQuestion, AblationResults, Effects, Looking, Planned
+from .rows import HEADS, LABELS, AblationQuestion, AblationResults, Effects, LookupContext, PlanContext
 
 STEPS, SEEDS = 10, 10
 """The number of shares of heads that are removed, from 0 % on, and the number of random orders."""
@@ -61,27 +61,27 @@ class Pruning(AblationQuestion):
     tables = (PRUNING,)
     template = Path(__file__).with_name("pruning.html.j2")
 
-    def passes(self, planning: Planned) -> float:
+    def passes(self, plan_context: PlanContext) -> float:
         """Return how many forward passes the sets of heads take."""
-        n_heads, makers = len(planning.heads), planning.makers
-        n_sentences = len(planning.setting.corpus.sentences[: planning.chosen.pruning_sentences])
+        n_heads, makers = len(plan_context.heads), plan_context.makers
+        n_sentences = len(plan_context.setting.corpus.sentences[: plan_context.chosen.pruning_sentences])
         return n_sentences * sets_of(n_heads, importance="predictions" in makers) * len(makers) if n_heads > 1 else 0
 
-    def look(self, looking: Looking) -> list[dict[str, Any]] | None:
+    def look(self, lookup_context: LookupContext) -> list[dict[str, Any]] | None:
         """Switch off more and more heads at once on the first sentences."""
-        counts = looking.effects
-        inputs = looking.inputs[: counts.chosen.pruning_sentences]
+        counts = lookup_context.effects
+        inputs = lookup_context.inputs[: counts.chosen.pruning_sentences]
         heads = counts.facts.heads
         if not len(inputs) or len(heads) < 2:
             return None
         metric = counts.counted(HEADS, HeadEffects)[-1]
         effect = metric.compute().mean[0, :, 0]  # the first effect of each head on all words
         by_order = orders(heads, effect, metric.mean_importance(), counts.facts.seed)
-        return [row for maker in looking.makers for row in pruned(looking.read, inputs, maker, by_order)]
+        return [row for maker in lookup_context.makers for row in pruned(lookup_context.read, inputs, maker, by_order)]
 
-    def find(self, counts: Effects, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: Effects, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the table. Merged runs have none, because each has looked at its own sentences."""
-        return None if looked is None else pruning_table(looked, len(counts.facts.heads))
+        return None if lookups is None else pruning_table(lookups, len(counts.facts.heads))
 
     def frames(self, answer: pd.DataFrame, results: AblationResults) -> Mapping[str, pd.DataFrame]:
         """Return the table."""

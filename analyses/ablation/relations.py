@@ -169,7 +169,7 @@ class Relations(AblationQuestion):
     tables = (RELATIONS, SUMMARY)
     template = Path(__file__).with_name("relations.html.j2")
 
-    def find(self, counts: Effects, looked: Any, earlier: Mapping[str, Any]) -> RelationTables:
+    def find(self, counts: Effects, lookups: Any, earlier: Mapping[str, Any]) -> RelationTables:
         """Return the tables, beside the best heads of ``dependency`` if it is part of the run."""
         dependency = earlier.get("dependency")
         return relation_tables(earlier["heads"], dependency, min_count=counts.min_count, seed=counts.facts.seed)

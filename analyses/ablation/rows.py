@@ -13,7 +13,7 @@ from ...corpora_loaders.describing import amount
 from ...extractors.replaceable.heads_off import Head
 from ...reports.columns import Explored, Row, TableColumn
 from ...reports.format import number, rows_of
-from ..contract import Counted, OptionError, OptionSet, Plan, Reader, Setting
+from ..contract import OptionError, OptionSet, Plan, PlanCounts, Reader, Setting
 from ..counting.metric import Metric
 from ..dependency.options import DependencyOptions
 from ..questions import Question
@@ -98,7 +98,7 @@ class AblationFacts:
     notes: tuple[str, ...] = merges_by("union")
 
 
-class Planned:
+class PlanContext:
     """What questions plan with.
 
     Attributes:
@@ -169,8 +169,13 @@ class Effects:
         min_count: relations with fewer words or masked pieces are not tested.
     """
 
-    def __init__(self, options: OptionSet, counted: Counted[AblationFacts]) -> None:
-        self.options, self.facts, self.metrics, self._counted = options, counted.facts, counted.metrics, counted
+    def __init__(self, options: OptionSet, plan_counts: PlanCounts[AblationFacts]) -> None:
+        self.options, self.facts, self.metrics, self._counted = (
+            options,
+            plan_counts.facts,
+            plan_counts.metrics,
+            plan_counts,
+        )
         self.chosen, self.min_count = options[AblationOptions], options[CountOptions].min_count
 
     @property
@@ -183,7 +188,7 @@ class Effects:
         return [self._counted.metric(name, metric) for name in self.facts.requests.get(question, ())]
 
 
-class Looking:
+class LookupContext:
     """What questions look up with: the counts, the inputs, and what switches heads off.
 
     Attributes:
@@ -200,7 +205,7 @@ class Looking:
         self.key = key_of_texts(sentence.id for sentence in self.inputs[:SENTENCES])
 
 
-AblationQuestion = Question[Planned, Looking, Effects, Any]
+AblationQuestion = Question[PlanContext, LookupContext, Effects, Any]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 
 from ...corpora_loaders.alignment import SentencePair
 from ...reports.tables import records
-from ..contract import Counted, OptionSet, Plan, Reader, Setting, Titles
+from ..contract import OptionSet, Plan, PlanCounts, Reader, Setting, Titles
 from ..questions import AnalysisOfQuestions
 from .baselines import Baselines
 from .best import Best
@@ -22,13 +22,13 @@ from .example import Example, choose_pair
 from .layers import Layers
 from .options import AlignmentOptions, LanguageOptions
 from .rests import Rests
-from .rows import LAYERS, Aligned, AlignmentFacts, AlignmentResults, Kept, Planned
+from .rows import LAYERS, Aligned, AlignmentFacts, AlignmentResults, LookupContext, PlanContext
 
 _IN_TERMINAL = ("alignment_layers", "alignment_best", "alignment_baselines")
 """The tables that a terminal shows."""
 
 
-class Alignment(AnalysisOfQuestions[AlignmentFacts, AlignmentResults, Planned, Kept, Aligned]):
+class Alignment(AnalysisOfQuestions[AlignmentFacts, AlignmentResults, PlanContext, LookupContext, Aligned]):
     """The analysis that aligns words by the attention of a model that reads sentence pairs."""
 
     # Its corpus is a bitext, and its model is a translation model, so it has a command of its own.
@@ -42,13 +42,13 @@ class Alignment(AnalysisOfQuestions[AlignmentFacts, AlignmentResults, Planned, K
         Layers(), Example(), Best(), Contrasts(), Correlations(), Baselines(), Rests(), Controls(),
     )  # fmt: skip
 
-    def planning(self, options: OptionSet, setting: Setting) -> Planned:
+    def plan_context(self, options: OptionSet, setting: Setting) -> PlanContext:
         """Check that the corpus has sentence pairs."""
-        return Planned(options, setting)
+        return PlanContext(options, setting)
 
-    def facts(self, planning: Planned, requests: Mapping[str, tuple[str, ...]]) -> AlignmentFacts:
+    def facts(self, plan_context: PlanContext, requests: Mapping[str, tuple[str, ...]]) -> AlignmentFacts:
         """Return what the results need of the plan."""
-        return planning.facts(requests)
+        return plan_context.facts(requests)
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[AlignmentFacts]:
         """Plan the requests of all questions, and the maps of the pairs that the report shows."""
@@ -56,16 +56,16 @@ class Alignment(AnalysisOfQuestions[AlignmentFacts, AlignmentResults, Planned, K
         sampled = sampled_maps(chosen.method, chosen.merge)
         return replace(super().plan(options, setting), sampled=sampled)
 
-    def counts(self, options: OptionSet, counted: Counted[AlignmentFacts]) -> Aligned:
+    def counts(self, options: OptionSet, plan_counts: PlanCounts[AlignmentFacts]) -> Aligned:
         """Return the counts of links."""
-        return Aligned(counted)
+        return Aligned(plan_counts)
 
-    def looking(
+    def lookup_context(
         self, options: OptionSet, plan: Plan[AlignmentFacts], counts: Aligned, read: Reader
-    ) -> tuple[str, Kept] | None:
+    ) -> tuple[str, LookupContext] | None:
         """Choose the sentence pair to look at."""
         pair = choose_pair(pair for pair in plan.requests[0].inputs if isinstance(pair, SentencePair))
-        return None if pair is None else (pair.id, Kept(pair, counts, options[AlignmentOptions].merge, read))
+        return None if pair is None else (pair.id, LookupContext(pair, counts, options[AlignmentOptions].merge, read))
 
     def results_of(self, counts: Aligned, answers: Mapping[str, Any]) -> AlignmentResults:
         """Return the cells, and which links are written."""
@@ -87,13 +87,15 @@ class Alignment(AnalysisOfQuestions[AlignmentFacts, AlignmentResults, Planned, K
         tables = [table.terminal(width) for table in shown if table.name in _IN_TERMINAL]
         return Group(*[part for table in tables for part in ("", table)][1:])  # an empty line before each other table
 
-    def record(self, options: OptionSet, counted: Counted[AlignmentFacts], results: AlignmentResults) -> dict[str, Any]:
+    def record(
+        self, options: OptionSet, plan_counts: PlanCounts[AlignmentFacts], results: AlignmentResults
+    ) -> dict[str, Any]:
         """Return where links are from, and which links are written."""
         choice = results.chosen
         return {
             "alignment": {
-                "gold": asdict(counted.facts.gold[0]) if counted.facts.gold else None,
-                "baselines": {source.name: asdict(source) for source in counted.facts.hypotheses},
+                "gold": asdict(plan_counts.facts.gold[0]) if plan_counts.facts.gold else None,
+                "baselines": {source.name: asdict(source) for source in plan_counts.facts.hypotheses},
                 "lowest_error_rate" if choice.by_gold else "largest_norm": {
                     "setting": choice.series.setting,
                     "measure": choice.series.measure,
@@ -103,10 +105,10 @@ class Alignment(AnalysisOfQuestions[AlignmentFacts, AlignmentResults, Planned, K
             }
         }
 
-    def read_older(self, facts: Any, looked: Any) -> tuple[Any, Any]:
+    def read_older(self, facts: Any, lookups: Any) -> tuple[Any, Any]:
         """Return what runs before 0.4 have stored by question."""
         if "requests" in facts:
-            return facts, looked
+            return facts, lookups
         labels = [f"{one['setting']}/{one['measure']}/{one['heads']}/{one['direction']}" for one in facts["series"]]
         forward = [label for label in labels if label.endswith("/forward")]
         endings = [f"/control-{copy}" for copy in range(1, 1 + facts["controls"])]
@@ -116,7 +118,7 @@ class Alignment(AnalysisOfQuestions[AlignmentFacts, AlignmentResults, Planned, K
             "controls": [f"alignment/{label}{ending}" for ending in endings for label in forward],
         }
         kept = {name: facts[name] for name in ("method", "written", "gold", "hypotheses") if name in facts}
-        examples = {example["id"]: example for example in (looked or {}).get("examples", ())}
+        examples = {example["id"]: example for example in (lookups or {}).get("examples", ())}
         return {**kept, "requests": {name: names for name, names in by_question.items() if names}}, {
             "example": examples
         }

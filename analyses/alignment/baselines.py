@@ -16,7 +16,7 @@ from ..counting.counting import CountWith
 from .accuracy import BASELINES as RULES
 from .accuracy import AlignmentCounts, BaselineAccuracy
 from .rows import BASELINES as NAME
-from .rows import Aligned, AlignmentQuestion, AlignmentResults, Planned
+from .rows import Aligned, AlignmentQuestion, AlignmentResults, PlanContext
 
 BASELINES = Schema(
     "alignment_baselines",
@@ -43,16 +43,18 @@ class Baselines(AlignmentQuestion):
     tables = (BASELINES,)
     template = Path(__file__).with_name("baselines.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count the links of all rules and systems."""
-        systems = (source.name for source in planning.corpus.hypotheses)
-        maker = planning.maker(both=planning.chosen.both_directions)  # that of the model, with which they share a pass
-        for name in (*RULES, *systems) if planning.gold else ():
-            arguments = (("name", name), ("replicates", planning.replicates), ("seed", planning.setting.seed))
+        systems = (source.name for source in plan_context.corpus.hypotheses)
+        maker = plan_context.maker(
+            both=plan_context.chosen.both_directions
+        )  # that of the model, with which they share a pass
+        for name in (*RULES, *systems) if plan_context.gold else ():
+            arguments = (("name", name), ("replicates", plan_context.replicates), ("seed", plan_context.setting.seed))
             count = CountWith(BaselineAccuracy, arguments)
-            yield Request(f"alignment/baseline/{name}", "alignment", planning.corpus, maker, count)
+            yield Request(f"alignment/baseline/{name}", "alignment", plan_context.corpus, maker, count)
 
-    def find(self, counts: Aligned, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: Aligned, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the scores; None without gold links."""
         rows = [baseline_row(name, of_baseline) for name, of_baseline in counts.baselines.items()]
         return pd.DataFrame(rows) if counts.has_gold else None

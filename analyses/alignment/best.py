@@ -72,7 +72,7 @@ class Best(AlignmentQuestion):
     tables = (BEST,)
     template = Path(__file__).with_name("best.html.j2")
 
-    def find(self, counts: Aligned, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: Aligned, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the best layer and head of each series; None without gold links."""
         return best_table(counts.scored, list(counts.baselines.values())) if counts.has_gold else None
 

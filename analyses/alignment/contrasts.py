@@ -51,7 +51,7 @@ class Contrasts(AlignmentQuestion):
     tables = (CONTRASTS,)
     template = Path(__file__).with_name("contrasts.html.j2")
 
-    def find(self, counts: Aligned, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: Aligned, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the differences, layer by layer; None without gold links."""
         return pd.DataFrame(contrast_rows(counts.scored)) if counts.has_gold else None
 

@@ -11,7 +11,7 @@ from ...reports.columns import Schema, TableColumn
 from ..contract import Request
 from .held_out import best_table
 from .rows import CONTROLS as NAME
-from .rows import Aligned, AlignmentQuestion, AlignmentResults, Planned
+from .rows import Aligned, AlignmentQuestion, AlignmentResults, PlanContext
 
 CONTROLS = Schema(
     "alignment_controls",
@@ -34,12 +34,12 @@ class Controls(AlignmentQuestion):
     name = NAME
     tables = (CONTROLS,)
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count the links of target words of each copy, without replicates."""
-        for copy in range(planning.chosen.controls if planning.gold else 0):
-            yield from planning.requests(0, copy)
+        for copy in range(plan_context.chosen.controls if plan_context.gold else 0):
+            yield from plan_context.requests(0, copy)
 
-    def find(self, counts: Aligned, looked: Any, earlier: Mapping[str, Any]) -> tuple[pd.DataFrame, ...] | None:
+    def find(self, counts: Aligned, lookups: Any, earlier: Mapping[str, Any]) -> tuple[pd.DataFrame, ...] | None:
         """Return the best layers and heads of each copy."""
         baselines = list(counts.baselines.values())
         return tuple(best_table(copy, baselines) for copy in counts.copies) or None

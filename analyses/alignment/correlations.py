@@ -53,7 +53,7 @@ class Correlations(AlignmentQuestion):
     tables = (CORRELATIONS,)
     template = Path(__file__).with_name("correlations.html.j2")
 
-    def find(self, counts: Aligned, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: Aligned, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the correlations; None without gold links."""
         return pd.DataFrame(correlation_rows(counts)) if counts.has_gold else None
 

@@ -20,7 +20,7 @@ from ...reports.drawing import BLUE, COLUMN, ORANGE, finish, panels, styled
 from ...reports.shapes import heatmap
 from ..contract import Reader
 from ..counting.resampling import sentence_keys
-from .rows import Aligned, AlignmentQuestion, AlignmentResults, Kept
+from .rows import Aligned, AlignmentQuestion, AlignmentResults, LookupContext
 from .series import TOGETHER, Series, map_makers, maps_of
 
 Array = npt.NDArray[np.float64]
@@ -73,23 +73,23 @@ class Example(AlignmentQuestion):
     name = "example"
     template = Path(__file__).with_name("example.html.j2")
 
-    def look(self, looking: Kept) -> dict[str, Any] | None:
+    def look(self, lookup_context: LookupContext) -> dict[str, Any] | None:
         """Read the pair once more, to show its maps in the layer that was chosen."""
-        choice = looking.counts.choice
+        choice = lookup_context.counts.choice
         setting = choice.series.setting
-        all_series = looking.counts.series
+        all_series = lookup_context.counts.series
         together = {series.one_way for series in all_series if (series.heads, series.setting) == (TOGETHER, setting)}
         shown = sorted(together, key=lambda series: ("weight", "norm", "cosine").index(series.measure))
-        example = read_example(looking.pair, shown, choice.layer, looking.merge, looking.read)
+        example = read_example(lookup_context.pair, shown, choice.layer, lookup_context.merge, lookup_context.read)
         return None if example is None else asdict(example)
 
-    def join(self, looked: Sequence[Any]) -> AlignedExample | None:
+    def join(self, lookups: Sequence[Any]) -> AlignedExample | None:
         """Return the example that would be chosen among those of merged runs."""
-        return first_example([AlignedExample.of(plain) for plain in looked])
+        return first_example([AlignedExample.of(plain) for plain in lookups])
 
-    def find(self, counts: Aligned, looked: Any, earlier: Mapping[str, Any]) -> AlignedExample | None:
+    def find(self, counts: Aligned, lookups: Any, earlier: Mapping[str, Any]) -> AlignedExample | None:
         """Return the example."""
-        example: AlignedExample | None = looked
+        example: AlignedExample | None = lookups
         return example
 
     def draw(self, answer: AlignedExample, results: AlignmentResults, title: str) -> Mapping[str, Figure]:

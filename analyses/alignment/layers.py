@@ -27,7 +27,7 @@ from .rows import (
     Aligned,
     AlignmentQuestion,
     AlignmentResults,
-    Planned,
+    PlanContext,
     measure_id,
     text_of,
 )
@@ -115,11 +115,11 @@ class Layers(AlignmentQuestion):
     tables = (CELLS,)
     template = Path(__file__).with_name("layers.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count the links of all series in one pass of the model."""
-        return planning.requests(planning.replicates)
+        return plan_context.requests(plan_context.replicates)
 
-    def find(self, counts: Aligned, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+    def find(self, counts: Aligned, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the scores of all layers and heads."""
         cells = [cell_rows(series, of_series, has_gold=counts.has_gold) for series, of_series in counts.series.items()]
         return pd.concat(cells, ignore_index=True)

@@ -47,7 +47,10 @@ class BitextOptions(OptionGroup):
         """Raise `OptionError` where a value cannot be used."""
         super().check()
         if self.source == SAMPLE and (self.target or self.gold):
-            raise OptionError("the sample has its own translations and gold links; give --source as well")
+            raise OptionError(
+                "the sample has its own translations and gold links; give --source as well, or --hypothesis to score "
+                "files of links alone"
+            )
         for option in ("baseline", "one_based", "lenient"):
             if getattr(self, option) and self.gold is None and self.source != SAMPLE:
                 raise OptionError(f"{flag(option)} has no effect without gold links: --gold FILE")

@@ -20,7 +20,7 @@ class Rests(AlignmentQuestion):
     name = "rests"
     needs = ("layers",)
 
-    def find(self, counts: Aligned, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: Aligned, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the cells, in which columns that begin with ``on_`` say it; None without gold links."""
         cells: pd.DataFrame | None = earlier["layers"] if counts.has_gold else None
         return cells

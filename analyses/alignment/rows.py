@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...corpora_loaders.alignment import Bitext, LinkSource, SentencePair
 from ...extractors import Merge
-from ..contract import Counted, OptionSet, Reader, Request, Setting
+from ..contract import OptionSet, PlanCounts, Reader, Request, Setting
 from ..questions import Question
 from ..shared.explored import share
 from ..shared.merged_facts import merges_by
@@ -37,7 +37,7 @@ class AlignmentFacts:
     hypotheses: tuple[LinkSource, ...] = merges_by("all", ())  # where the links of other systems are from
 
 
-class Planned:
+class PlanContext:
     """What questions plan with.
 
     Attributes:
@@ -117,8 +117,8 @@ class Aligned:
         facts: the facts of the run.
     """
 
-    def __init__(self, counted: Counted[AlignmentFacts]) -> None:
-        self.facts, self._counted = counted.facts, counted
+    def __init__(self, plan_counts: PlanCounts[AlignmentFacts]) -> None:
+        self.facts, self._counted = plan_counts.facts, plan_counts
 
     @property
     def has_gold(self) -> bool:
@@ -162,7 +162,7 @@ class Aligned:
 
 
 @dataclass(frozen=True)
-class Kept:
+class LookupContext:
     """What questions look up with: a sentence pair that is read once more, and what is known of all of them."""
 
     pair: SentencePair
@@ -171,7 +171,7 @@ class Kept:
     read: Reader
 
 
-AlignmentQuestion = Question[Planned, Kept, Aligned, Any]
+AlignmentQuestion = Question[PlanContext, LookupContext, Aligned, Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

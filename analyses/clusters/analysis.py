@@ -8,33 +8,33 @@ from typing import Any
 import pandas as pd
 from rich.console import RenderableType
 
-from ..contract import Counted, OptionSet, Setting, Titles
+from ..contract import OptionSet, PlanCounts, Setting, Titles
 from ..questions import AnalysisOfQuestions
 from .clusters import HeadClusters
 from .distances import AllDistances
 from .layers import Layers, neighbors_table
 from .options import CLUSTERS
-from .rows import ClusterFacts, ClusterResults, Distances, Heads, LabeledHeads, Planned, layers_of
+from .rows import ClusterFacts, ClusterResults, Distances, Heads, LabeledHeads, PlanContext, layers_of
 
 
-class Clusters(AnalysisOfQuestions[ClusterFacts, ClusterResults, Planned, Any, Distances], row=CLUSTERS):
+class Clusters(AnalysisOfQuestions[ClusterFacts, ClusterResults, PlanContext, Any, Distances], row=CLUSTERS):
     """The analysis that measures how differently any two heads attend, and draws the heads on a map."""
 
     facts_type = ClusterFacts
     main = "head_embedding"
     questions = (AllDistances(), Heads(), Layers(), HeadClusters())
 
-    def planning(self, options: OptionSet, setting: Setting) -> Planned:
+    def plan_context(self, options: OptionSet, setting: Setting) -> PlanContext:
         """Plan the reading, which is shared with ``surface``."""
-        return Planned(options, setting)
+        return PlanContext(options, setting)
 
-    def facts(self, planning: Planned, requests: Mapping[str, tuple[str, ...]]) -> ClusterFacts:
+    def facts(self, plan_context: PlanContext, requests: Mapping[str, tuple[str, ...]]) -> ClusterFacts:
         """Return what the results need of the plan."""
-        return ClusterFacts(requests, planning.reading)
+        return ClusterFacts(requests, plan_context.reading)
 
-    def counts(self, options: OptionSet, counted: Counted[ClusterFacts]) -> Distances:
+    def counts(self, options: OptionSet, plan_counts: PlanCounts[ClusterFacts]) -> Distances:
         """Return the counts."""
-        return Distances(options, counted)
+        return Distances(options, plan_counts)
 
     def results_of(self, counts: Distances, answers: Mapping[str, Any]) -> ClusterResults:
         """Return the answers beside the heads with their labels."""
@@ -52,17 +52,19 @@ class Clusters(AnalysisOfQuestions[ClusterFacts, ClusterResults, Planned, Any, D
         """Return a table of how alike the heads of a layer are."""
         return neighbors_table(results).terminal(width)
 
-    def record(self, options: OptionSet, counted: Counted[ClusterFacts], results: ClusterResults) -> dict[str, Any]:
+    def record(
+        self, options: OptionSet, plan_counts: PlanCounts[ClusterFacts], results: ClusterResults
+    ) -> dict[str, Any]:
         """Return the notes."""
         return {"clusters": {"notes": list(results.notes)}}
 
-    def read_older(self, facts: Any, looked: Any) -> tuple[Any, Any]:
+    def read_older(self, facts: Any, lookups: Any) -> tuple[Any, Any]:
         """Return what runs before 0.4 have stored by question."""
         if "requests" in facts:
-            return facts, looked
+            return facts, lookups
         kept, reading = dict(facts), dict(facts["reading"])
         requests = {"labeled_heads": [reading.pop("request")], "distances": [kept.pop("distances")]}
-        return {**kept, "requests": requests, "reading": reading}, looked
+        return {**kept, "requests": requests, "reading": reading}, lookups
 
 
 SCHEMAS = Clusters.schemas()

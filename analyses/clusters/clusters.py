@@ -79,7 +79,7 @@ class HeadClusters(ClusterQuestion):
     needs = ("distances",)
     template = Path(__file__).with_name("clusters.html.j2")
 
-    def find(self, counts: Distances, looked: Any, earlier: Mapping[str, Any]) -> HeadMap | None:
+    def find(self, counts: Distances, lookups: Any, earlier: Mapping[str, Any]) -> HeadMap | None:
         """Return the map and the clusters that follow from the distances."""
         if "distances" not in earlier:
             return None

@@ -62,7 +62,7 @@ from ..counting.metric import Metric
 from ..shared.explored import address
 from ..surface.batches import DISTANCE_SMOOTHING, check_rows, check_shape
 from ..surface.options import ReadingOptions
-from .rows import Array, ClusterQuestion, ClusterResults, Distances, Planned, layers_of, square_of
+from .rows import Array, ClusterQuestion, ClusterResults, Distances, PlanContext, layers_of, square_of
 
 HEAD_DISTANCES = Schema(
     "head_distances",
@@ -133,16 +133,16 @@ class AllDistances(ClusterQuestion):
     tables = (HEAD_DISTANCES, HEAD_DISTANCES_SUM)
     template = Path(__file__).with_name("distances.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Compare all heads, on the maps of the statistics."""
-        setting, maker = planning.setting, planning.maker
-        smoothing = SMOOTHING if planning.options[ReadingOptions].smoothing == "release" else 0.0
+        setting, maker = plan_context.setting, plan_context.maker
+        smoothing = SMOOTHING if plan_context.options[ReadingOptions].smoothing == "release" else 0.0
         counting = CountMaps(HeadDistances, (("smoothing", smoothing),))
         # Learned sinks take a share of every row, and distances are those of distributions over tokens.
         maker = replace(maker, normalize="row") if setting.encoder.has_sinks else maker
         return (Request(f"head-distances/{setting.maps.kind}", "clusters", setting.corpus, maker, counting),)
 
-    def find(self, counts: Distances, looked: Any, earlier: Mapping[str, Any]) -> HeadDistanceTables | None:
+    def find(self, counts: Distances, lookups: Any, earlier: Mapping[str, Any]) -> HeadDistanceTables | None:
         """Return the distances."""
         for metric in counts.counted(self.name, HeadDistances):
             return metric.compute()

@@ -50,7 +50,7 @@ class Layers(ClusterQuestion):
     needs = ("distances",)
     template = Path(__file__).with_name("layers.html.j2")
 
-    def find(self, counts: Distances, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: Distances, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the comparisons of heads of the same layer with those of other layers."""
         if "distances" not in earlier:
             return None

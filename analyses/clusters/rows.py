@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ...reports.columns import TableColumn
-from ..contract import Counted, OptionSet, Request, Setting
+from ..contract import OptionSet, PlanCounts, Request, Setting
 from ..counting.metric import Metric
 from ..questions import Question
 from ..shared.previews import Answers
@@ -32,7 +32,7 @@ class ClusterFacts:
     reading: Reading  # how the maps are read
 
 
-class Planned:
+class PlanContext:
     """What questions plan with.
 
     Attributes:
@@ -50,15 +50,15 @@ class Planned:
 class Distances:
     """What questions answer from: the counts, and the options."""
 
-    def __init__(self, options: OptionSet, counted: Counted[ClusterFacts]) -> None:
-        self.options, self.facts, self._counted = options, counted.facts, counted
+    def __init__(self, options: OptionSet, plan_counts: PlanCounts[ClusterFacts]) -> None:
+        self.options, self.facts, self._counted = options, plan_counts.facts, plan_counts
 
     def counted(self, question: str, metric: type[Counted_]) -> list[Counted_]:
         """Return the metrics of the requests of a question, none if it has none."""
         return [self._counted.metric(name, metric) for name in self.facts.requests.get(question, ())]
 
 
-ClusterQuestion = Question[Planned, Any, Distances, Any]
+ClusterQuestion = Question[PlanContext, Any, Distances, Any]
 
 
 class LabeledHeads(NamedTuple):
@@ -75,11 +75,11 @@ class Heads(ClusterQuestion):
     name = "labeled_heads"
     added = (TableColumn("label labels relation", "text", "as in `surface.csv`, if `surface` is part of the run"),)
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count the statistics, as the surface analysis does."""
-        return (planning.statistics,)
+        return (plan_context.statistics,)
 
-    def find(self, counts: Distances, looked: Any, earlier: Mapping[str, Any]) -> LabeledHeads | None:
+    def find(self, counts: Distances, lookups: Any, earlier: Mapping[str, Any]) -> LabeledHeads | None:
         """Return the statistics of the heads with their labels, and with relations if they are analyzed."""
         for metric in counts.counted(self.name, SurfaceStatistics):
             heads = label_heads(metric.compute().heads, Thresholds.chosen(counts.options))

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 
 from ...corpora_loaders import Corpus
 from ...reports.tables import records
-from ..contract import Counted, Guesses, OptionSet, Plan, Reader, Setting, Titles
+from ..contract import Guesses, OptionSet, Plan, PlanCounts, Reader, Setting, Titles
 from ..counting.comparable import Comparable
 from ..questions import AnalysisOfQuestions
 from ..shared.control import control_record
@@ -25,39 +25,39 @@ from .examples import Examples
 from .failures import Failures
 from .layers import Layers
 from .options import COREFERENCE, CoreferenceOptions
-from .rows import KEYS, CoreferenceFacts, CoreferenceResults, Mentions, Planned, Windowed, guesses_of_heads
+from .rows import KEYS, CoreferenceFacts, CoreferenceResults, LookupContext, Mentions, PlanContext, guesses_of_heads
 from .scored import Scored, warnings_of
 
 
 class Coreference(
-    AnalysisOfQuestions[CoreferenceFacts, CoreferenceResults, Planned, Windowed, Mentions], row=COREFERENCE
+    AnalysisOfQuestions[CoreferenceFacts, CoreferenceResults, PlanContext, LookupContext, Mentions], row=COREFERENCE
 ):
     """The analysis that counts how often the most attended other mention is an antecedent."""
 
     facts_type = CoreferenceFacts
     questions = (BestHeads(), Layers(), Contrasts(), Failures(), Ensembles(), Control(), Examples(), Scored())
 
-    def planning(self, options: OptionSet, setting: Setting) -> Planned:
+    def plan_context(self, options: OptionSet, setting: Setting) -> PlanContext:
         """Check the options against the corpus, and cut the documents into windows."""
-        return Planned(options, setting)
+        return PlanContext(options, setting)
 
-    def facts(self, planning: Planned, requests: Mapping[str, tuple[str, ...]]) -> CoreferenceFacts:
+    def facts(self, plan_context: PlanContext, requests: Mapping[str, tuple[str, ...]]) -> CoreferenceFacts:
         """Return what the results need of the plan."""
-        return planning.facts(requests)
+        return plan_context.facts(requests)
 
-    def corpus(self, planning: Planned) -> Corpus:
+    def corpus(self, plan_context: PlanContext) -> Corpus:
         """Return the windows."""
-        return planning.windows
+        return plan_context.windows
 
-    def counts(self, options: OptionSet, counted: Counted[CoreferenceFacts]) -> Mentions:
+    def counts(self, options: OptionSet, plan_counts: PlanCounts[CoreferenceFacts]) -> Mentions:
         """Return the counts of mentions."""
-        return Mentions(options, counted)
+        return Mentions(options, plan_counts)
 
-    def looking(
+    def lookup_context(
         self, options: OptionSet, plan: Plan[CoreferenceFacts], counts: Mentions, read: Reader
-    ) -> tuple[str, Windowed]:
+    ) -> tuple[str, LookupContext]:
         """Return the windows, of which some are read again."""
-        windowed = Windowed(counts, plan.requests[0], read)
+        windowed = LookupContext(counts, plan.requests[0], read)
         return windowed.key, windowed
 
     def results_of(self, counts: Mentions, answers: Mapping[str, Any]) -> CoreferenceResults:
@@ -101,25 +101,25 @@ class Coreference(
         """Return a table of the best head of each type of mention."""
         return best_table(results).terminal(width)
 
-    def comparable(self, counted: Counted[CoreferenceFacts]) -> Sequence[Comparable]:
+    def comparable(self, plan_counts: PlanCounts[CoreferenceFacts]) -> Sequence[Comparable]:
         """Return the held-out accuracy of the best head of each type of mention, for each choice of candidates."""
-        return Mentions(OptionSet(), counted).comparable()
+        return Mentions(OptionSet(), plan_counts).comparable()
 
     def record(
-        self, options: OptionSet, counted: Counted[CoreferenceFacts], results: CoreferenceResults
+        self, options: OptionSet, plan_counts: PlanCounts[CoreferenceFacts], results: CoreferenceResults
     ) -> dict[str, Any]:
         """Describe the copies with random weights, how many mentions were scored and why others were not, and notes."""
-        control = control_record(options[ControlOptions], counted.facts.seed)
+        control = control_record(options[ControlOptions], plan_counts.facts.seed)
         return {**control, "coreference": {"account": dict(results.account), "notes": list(results.notes)}}
 
     def warnings(self, results: CoreferenceResults) -> list[str]:
         """Warn of too few mentions or documents."""
         return warnings_of(results.account)
 
-    def read_older(self, facts: Any, looked: Any) -> tuple[Any, Any]:
+    def read_older(self, facts: Any, lookups: Any) -> tuple[Any, Any]:
         """Return what runs before 0.4 have stored by question."""
         if "requests" in facts:
-            return facts, looked
+            return facts, lookups
         by_question = {
             "best_heads": [facts["model"]],
             "control": facts["copies"],
@@ -127,13 +127,13 @@ class Coreference(
         }
         kept = {name: facts[name] for name in ("model_name", "maps", "seed", "asked", "notes") if name in facts}
         # The texts that were read have no name in these runs, so that what was found in them stands for it.
-        texts = key_of_texts([json.dumps(looked, sort_keys=True)])
-        ensembles = looked.get("ensembles", [])  # one list of rows, or one of each of several merged runs
+        texts = key_of_texts([json.dumps(lookups, sort_keys=True)])
+        ensembles = lookups.get("ensembles", [])  # one list of rows, or one of each of several merged runs
         return (
             {**kept, "requests": {name: names for name, names in by_question.items() if names}},
             {
-                "best_heads": {texts: looked["account"]},
-                "examples": {texts: {"head": looked["head"], "examples": looked["examples"]}},
+                "best_heads": {texts: lookups["account"]},
+                "examples": {texts: {"head": lookups["head"], "examples": lookups["examples"]}},
                 "ensembles": {f"{texts}/{number}": rows for number, rows in enumerate(ensembles)},
             },
         )

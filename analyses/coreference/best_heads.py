@@ -37,9 +37,9 @@ from .figures import best_figure, distance_figure, heads_figure
 from .rows import (
     CoreferenceQuestion,
     CoreferenceResults,
+    LookupContext,
     Mentions,
-    Planned,
-    Windowed,
+    PlanContext,
     address_of,
     measure_id,
     mentions_of,
@@ -221,29 +221,29 @@ class BestHeads(CoreferenceQuestion):
     tables = (CELLS, BASELINES, DISTANCES, BEST)
     template = Path(__file__).with_name("best_heads.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count the heads of the model."""
-        return planning.accuracy_requests()[:1]
+        return plan_context.accuracy_requests()[:1]
 
-    def look(self, looking: Windowed) -> dict[str, int]:
+    def look(self, lookup_context: LookupContext) -> dict[str, int]:
         """Count which mentions were scored."""
-        skipped = looking.skipped
-        read = (window for window in looking.windows.sentences if window.id not in skipped)
-        return account(looking.windows.corpus, read, singletons=looking.mentions.singletons)
+        skipped = lookup_context.skipped
+        read = (window for window in lookup_context.windows.sentences if window.id not in skipped)
+        return account(lookup_context.windows.corpus, read, singletons=lookup_context.mentions.singletons)
 
-    def join(self, looked: Sequence[Mapping[str, int]]) -> dict[str, int] | None:
+    def join(self, lookups: Sequence[Mapping[str, int]]) -> dict[str, int] | None:
         """Add up the mentions of several runs."""
-        if not looked:
+        if not lookups:
             return None
         total: Counter[str] = Counter()
-        for counts in looked:
+        for counts in lookups:
             total.update(counts)
         return dict(total)
 
-    def find(self, counts: Mentions, looked: Mapping[str, int], earlier: Mapping[str, Any]) -> Found:
+    def find(self, counts: Mentions, lookups: Mapping[str, int], earlier: Mapping[str, Any]) -> Found:
         """Return the tables of all heads and of the best ones, and of which types something may be claimed."""
         published = None if counts.facts.asked else published_coreference(counts.facts.model_name)
-        return Found(counts.tables, looked, claims(counts.tables.best, counts), published)
+        return Found(counts.tables, lookups, claims(counts.tables.best, counts), published)
 
     def frames(self, answer: Found, results: CoreferenceResults) -> Mapping[str, pd.DataFrame]:
         """Return the tables; the one of the best heads has the numbers of the paper, in percent, if it has any."""

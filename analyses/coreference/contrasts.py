@@ -210,7 +210,7 @@ class Contrasts(CoreferenceQuestion):
     tables = (GROUPS, CONTRASTS, HEAD_CONTRASTS, LARGEST_CONTRASTS)
     template = Path(__file__).with_name("contrasts.html.j2")
 
-    def find(self, counts: Mentions, looked: Any, earlier: Mapping[str, Any]) -> GroupTables | None:
+    def find(self, counts: Mentions, lookups: Any, earlier: Mapping[str, Any]) -> GroupTables | None:
         """Return the tables, if the documents belong to groups."""
         return group_tables(counts)
 

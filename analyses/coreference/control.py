@@ -30,6 +30,6 @@ class Control(OfCopies, CoreferenceQuestion):
     tables = (CONTROL,)
     keys = KEYS
 
-    def find(self, counts: Mentions, looked: Any, earlier: Mapping[str, Any]) -> tuple[pd.DataFrame, ...] | None:
+    def find(self, counts: Mentions, lookups: Any, earlier: Mapping[str, Any]) -> tuple[pd.DataFrame, ...] | None:
         """Return the table of the best heads of each copy."""
         return tuple(copy.compute().best for copy in counts.copies()) or None

@@ -33,7 +33,7 @@ from ..shared.ensembles import (
 )
 from ..shared.options import CountOptions, EnsembleMethod, EnsembleOptions
 from .decisions import ALL, DIRECTIONS, choices_of
-from .rows import CoreferenceQuestion, CoreferenceResults, Mentions, Windowed, address_of, mentions_of
+from .rows import CoreferenceQuestion, CoreferenceResults, LookupContext, Mentions, address_of, mentions_of
 
 Array = npt.NDArray[Any]
 
@@ -62,25 +62,25 @@ class Ensembles(CoreferenceQuestion):
     tables = (ENSEMBLES,)
     template = Path(__file__).with_name("ensembles.html.j2")
 
-    def look(self, looking: Windowed) -> list[dict[str, Any]] | None:
+    def look(self, lookup_context: LookupContext) -> list[dict[str, Any]] | None:
         """Choose ensembles for each type with enough mentions, and score them."""
-        mentions, most = looking.mentions, looking.options[EnsembleOptions].ensembles
+        mentions, most = lookup_context.mentions, lookup_context.options[EnsembleOptions].ensembles
         if not most or mentions.best_head is None:
             return None
         return ensemble_rows(
-            looking.parts(),
+            lookup_context.parts(),
             mentions.candidates,
             singletons=mentions.singletons,
             most=most,
-            method=looking.options[EnsembleOptions].ensemble_method,
-            min_count=looking.options[CountOptions].min_count,
-            replicates=looking.options[CountOptions].replicates,
+            method=lookup_context.options[EnsembleOptions].ensemble_method,
+            min_count=lookup_context.options[CountOptions].min_count,
+            replicates=lookup_context.options[CountOptions].replicates,
             seed=mentions.facts.seed,
         )
 
-    def find(self, counts: Mentions, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: Mentions, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the table of what was looked up. Merged runs have chosen on different documents, so they have none."""
-        return None if looked is None else ensemble_table(looked, ENSEMBLES)
+        return None if lookups is None else ensemble_table(lookups, ENSEMBLES)
 
     def frames(self, answer: pd.DataFrame, results: CoreferenceResults) -> Mapping[str, pd.DataFrame]:
         """Return the table."""

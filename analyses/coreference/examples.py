@@ -19,7 +19,7 @@ from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ...storage.writing import is_right_to_left, running_text
 from .decisions import DIRECTIONS, Choice, antecedent_hits, choices_of
-from .rows import FIRST_WINDOWS, CoreferenceQuestion, CoreferenceResults, Head, Mentions, Windowed
+from .rows import FIRST_WINDOWS, CoreferenceQuestion, CoreferenceResults, Head, LookupContext, Mentions
 
 EXAMPLES = 5
 """The number of right decisions, and of wrong decisions, that the report shows."""
@@ -87,15 +87,15 @@ class Examples(CoreferenceQuestion):
     tables = (DECISIONS,)
     template = Path(__file__).with_name("examples.html.j2")
 
-    def look(self, looking: Windowed) -> dict[str, Any]:
+    def look(self, lookup_context: LookupContext) -> dict[str, Any]:
         """Look for right and wrong decisions of the best head, in as many documents as possible."""
-        mentions, head = looking.mentions, looking.mentions.best_head
+        mentions, head = lookup_context.mentions, lookup_context.mentions.best_head
         if head is None:
             return {"head": None, "examples": []}
         decisions: list[Decision] = []
         right: list[Decision] = []
         wrong: list[Decision] = []
-        for part in looking.parts(FIRST_WINDOWS):
+        for part in lookup_context.parts(FIRST_WINDOWS):
             for batch in part:
                 decisions += decisions_of(batch, head, mentions.candidates, singletons=mentions.singletons)
             right, wrong = spread(decisions, right=True), spread(decisions, right=False)
@@ -105,22 +105,22 @@ class Examples(CoreferenceQuestion):
         shown = (asdict(shown_example(decision, mentions.candidates)) for decision in (*right, *wrong))
         return {"head": list(head), "examples": list(shown)}
 
-    def join(self, looked: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    def join(self, lookups: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         """Put the examples of several runs together, if they are of the same head."""
-        if not looked:
+        if not lookups:
             return None
-        first, *others = (each["head"] for each in looked)
+        first, *others = (each["head"] for each in lookups)
         of_all = first if all(other == first for other in others) else None
-        return {"head": of_all, "examples": [example for each in looked for example in each["examples"]]}
+        return {"head": of_all, "examples": [example for each in lookups for example in each["examples"]]}
 
-    def find(self, counts: Mentions, looked: Any, earlier: Mapping[str, Any]) -> tuple[ShownExample, ...] | None:
+    def find(self, counts: Mentions, lookups: Any, earlier: Mapping[str, Any]) -> tuple[ShownExample, ...] | None:
         """Return the examples; none if another head is the best of the merged runs."""
-        if looked is None:
+        if lookups is None:
             return None
-        head = None if looked["head"] is None else tuple(looked["head"])
+        head = None if lookups["head"] is None else tuple(lookups["head"])
         if head != counts.best_head:
             return ()
-        examples = [_read(example) for example in looked["examples"]]
+        examples = [_read(example) for example in lookups["examples"]]
         right, wrong = ([example for example in examples if example.right == side] for side in (True, False))
         return (*right[:EXAMPLES], *wrong[:EXAMPLES])
 

@@ -64,7 +64,7 @@ from .decisions import (
     traits,
 )
 from .picks import ANTECEDENT, NONE, PICKS, picks, relationships
-from .rows import CoreferenceQuestion, CoreferenceResults, Mentions, Planned, address_of, mentions_of, under
+from .rows import CoreferenceQuestion, CoreferenceResults, Mentions, PlanContext, address_of, mentions_of, under
 
 Array = npt.NDArray[np.int64]
 
@@ -178,18 +178,18 @@ class Failures(CoreferenceQuestion):
     tables = (FAILURES, PICKED)
     template = Path(__file__).with_name("failures.html.j2")
 
-    def requests(self, planning: Planned) -> Sequence[Request]:
+    def requests(self, plan_context: PlanContext) -> Sequence[Request]:
         """Count what all heads pick, with the option ``--failures``."""
-        options, setting = planning.options[FailureOptions], planning.setting
+        options, setting = plan_context.options[FailureOptions], plan_context.setting
         if not options.failures:
             return ()
         options.check_heads(setting.encoder.n_layers, setting.encoder.n_heads)
-        arguments = {"candidates": planning.chosen.candidates, **planning.arguments}
+        arguments = {"candidates": plan_context.chosen.candidates, **plan_context.arguments}
         counting = CountMaps(CoreferenceFailures, tuple(arguments.items()))
         name = f"coreference-failures/{setting.maps.kind}"
-        return (Request(name, "failures", planning.windows, setting.maps, counting),)
+        return (Request(name, "failures", plan_context.windows, setting.maps, counting),)
 
-    def find(self, counts: Mentions, looked: Any, earlier: Mapping[str, Any]) -> FailureTables | None:
+    def find(self, counts: Mentions, lookups: Any, earlier: Mapping[str, Any]) -> FailureTables | None:
         """Return the tables of the best head of each type of mention, or of the heads that were named."""
         chosen, tables = counts.options[FailureOptions].failures, counts.tables
         for metric in counts.counted(self.name, CoreferenceFailures):

@@ -17,7 +17,7 @@ class Layers(CoreferenceQuestion):
 
     name = "layers"
 
-    def find(self, counts: Mentions, looked: Any, earlier: Mapping[str, Any]) -> dict[str, ByLayer]:
+    def find(self, counts: Mentions, lookups: Any, earlier: Mapping[str, Any]) -> dict[str, ByLayer]:
         """Return what the best head of each layer finds for each type of mention that was scored."""
         copies = [(copy.members(), of_policy(copy.split_counts()[0], counts.candidates)) for copy in counts.copies()]
         subsets, replicates = (of_policy(part, counts.candidates) for part in (counts.subsets, counts.replicates))

@@ -14,7 +14,7 @@ from ...extractors import MapBatch, Windows, make_windows
 from ...reports.columns import Row, TableColumn
 from ...reports.explorer.references import Reference
 from ...reports.format import head_name, rows_of
-from ..contract import Counted, Guesses, OptionError, OptionSet, Reader, Request, Setting
+from ..contract import Guesses, OptionError, OptionSet, PlanCounts, Reader, Request, Setting
 from ..counting.comparable import Comparable, measured_heads
 from ..counting.held_out import heldout_baseline, heldout_rate
 from ..counting.outcomes import Counts
@@ -59,7 +59,7 @@ class CoreferenceFacts:
     notes: tuple[str, ...] = merges_by("union")  # sentences about how the documents are read
 
 
-class Planned:
+class PlanContext:
     """What questions plan with. The options are checked against the corpus, which is cut into windows.
 
     Attributes:
@@ -112,8 +112,8 @@ class Mentions(HeadCounts[CoreferenceFacts, CoreferenceAccuracy]):
 
     outcomes = CoreferenceAccuracy
 
-    def __init__(self, options: OptionSet, counted: Counted[CoreferenceFacts]) -> None:
-        super().__init__(options, counted)
+    def __init__(self, options: OptionSet, plan_counts: PlanCounts[CoreferenceFacts]) -> None:
+        super().__init__(options, plan_counts)
         self.candidates: str = options[CoreferenceOptions].candidates
         self.singletons = options[CoreferenceOptions].singletons == "keep"
 
@@ -143,7 +143,7 @@ class Mentions(HeadCounts[CoreferenceFacts, CoreferenceAccuracy]):
         return families
 
 
-class Windowed:
+class LookupContext:
     """What questions look up with: the windows of the documents, and their maps.
 
     Attributes:
@@ -171,7 +171,7 @@ class Windowed:
             yield self._read(self.windows[start : start + _AT_ONCE], self._request.maker)
 
 
-CoreferenceQuestion = Question[Planned, Windowed, Mentions, Any]
+CoreferenceQuestion = Question[PlanContext, LookupContext, Mentions, Any]
 
 
 @dataclass(frozen=True, repr=False)

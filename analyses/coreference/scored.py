@@ -19,7 +19,7 @@ class Scored(CoreferenceQuestion):
     needs = ("best_heads",)
     template = Path(__file__).with_name("scored.html.j2")
 
-    def find(self, counts: Mentions, looked: Any, earlier: Mapping[str, Any]) -> Mapping[str, int]:
+    def find(self, counts: Mentions, lookups: Any, earlier: Mapping[str, Any]) -> Mapping[str, int]:
         """Return the numbers of mentions, which were counted when the best heads were looked up."""
         account: Mapping[str, int] = earlier["best_heads"].account
         return account

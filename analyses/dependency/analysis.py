@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from ...reports.tables import records
-from ..contract import Counted, Guesses, OptionSet, Plan, Reader, Setting, Titles
+from ..contract import Guesses, OptionSet, Plan, PlanCounts, Reader, Setting, Titles
 from ..counting.comparable import Comparable
 from ..questions import AnalysisOfQuestions
 from ..shared.control import control_record
@@ -19,36 +19,38 @@ from .ensembles import Ensembles
 from .failures import Failures
 from .layers import Layers
 from .options import DEPENDENCY, DependencyOptions
-from .rows import DependencyFacts, DependencyResults, Kept, Planned, Words, asked_phrases, guesses_of_heads
+from .rows import DependencyFacts, DependencyResults, LookupContext, PlanContext, Words, asked_phrases, guesses_of_heads
 from .rules import BeyondTags
 from .spanning import Trees
 
 
-class Dependency(AnalysisOfQuestions[DependencyFacts, DependencyResults, Planned, Kept, Words], row=DEPENDENCY):
+class Dependency(
+    AnalysisOfQuestions[DependencyFacts, DependencyResults, PlanContext, LookupContext, Words], row=DEPENDENCY
+):
     """The analysis that counts how often the most attended other word is the syntactic head."""
 
     facts_type = DependencyFacts
     questions = (BestHeads(), BeyondTags(), Layers(), Ensembles(), Trees(), Failures(), Control())
 
-    def planning(self, options: OptionSet, setting: Setting) -> Planned:
+    def plan_context(self, options: OptionSet, setting: Setting) -> PlanContext:
         """Check the options against the corpus."""
-        return Planned(options, setting)
+        return PlanContext(options, setting)
 
-    def facts(self, planning: Planned, requests: Mapping[str, tuple[str, ...]]) -> DependencyFacts:
+    def facts(self, plan_context: PlanContext, requests: Mapping[str, tuple[str, ...]]) -> DependencyFacts:
         """Return what the results need of the plan."""
-        return planning.facts(requests)
+        return plan_context.facts(requests)
 
-    def counts(self, options: OptionSet, counted: Counted[DependencyFacts]) -> Words:
+    def counts(self, options: OptionSet, plan_counts: PlanCounts[DependencyFacts]) -> Words:
         """Return the counts of words."""
-        return Words(options, counted)
+        return Words(options, plan_counts)
 
-    def looking(
+    def lookup_context(
         self, options: OptionSet, plan: Plan[DependencyFacts], counts: Words, read: Reader
-    ) -> tuple[str, Kept] | None:
+    ) -> tuple[str, LookupContext] | None:
         """Keep the maps of the first sentences."""
         if not options[EnsembleOptions].ensembles and not options[DependencyOptions].spanning_trees:
             return None
-        kept = Kept(counts, plan.requests[0], read)
+        kept = LookupContext(counts, plan.requests[0], read)
         return kept.key, kept
 
     def results_of(self, counts: Words, answers: Mapping[str, Any]) -> DependencyResults:
@@ -86,22 +88,22 @@ class Dependency(AnalysisOfQuestions[DependencyFacts, DependencyResults, Planned
         """Return a table of the best head of each relation."""
         return best_table(results).terminal(width)
 
-    def comparable(self, counted: Counted[DependencyFacts]) -> Sequence[Comparable]:
+    def comparable(self, plan_counts: PlanCounts[DependencyFacts]) -> Sequence[Comparable]:
         """Return the held-out accuracy of the best head of each relation."""
-        return (Words(OptionSet(), counted).comparable(),)
+        return (Words(OptionSet(), plan_counts).comparable(),)
 
     def record(
-        self, options: OptionSet, counted: Counted[DependencyFacts], results: DependencyResults
+        self, options: OptionSet, plan_counts: PlanCounts[DependencyFacts], results: DependencyResults
     ) -> dict[str, Any]:
         """Describe the copies with random weights, and what was left out of the enhanced dependencies."""
-        control = control_record(options[ControlOptions], counted.facts.seed)
-        metric = Words(options, counted).metric
+        control = control_record(options[ControlOptions], plan_counts.facts.seed)
+        metric = Words(options, plan_counts).metric
         if metric.trees == "basic":
             return control
         left_out = dict(zip(("roots", "empty_nodes", "words_without_head"), metric.left_out.tolist(), strict=True))
         return {**control, "dependency": {"trees": "enhanced", "left_out": left_out}}
 
-    def read_older(self, facts: Any, looked: Any) -> tuple[Any, Any]:
+    def read_older(self, facts: Any, lookups: Any) -> tuple[Any, Any]:
         """Return what runs before 0.4 have stored by question."""
         if "requests" not in facts:
             by_question = {"best_heads": [facts["model"]], "control": facts["copies"]}
@@ -109,11 +111,11 @@ class Dependency(AnalysisOfQuestions[DependencyFacts, DependencyResults, Planned
             kept = {name: facts[name] for name in ("maps", "seed", "asked") if name in facts}
             facts = {**kept, "requests": {name: names for name, names in by_question.items() if names}}
             by_key: dict[str, dict[str, Any]] = {}
-            for key, value in (looked or {}).items():
+            for key, value in (lookups or {}).items():
                 question, texts = ("spanning_trees", key.removeprefix("trees/")) if "/" in key else ("ensembles", key)
                 by_key.setdefault(question, {})[texts] = value
-            looked = by_key or None
-        return facts, looked
+            lookups = by_key or None
+        return facts, lookups
 
 
 SCHEMAS = Dependency.schemas()

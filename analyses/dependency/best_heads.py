@@ -47,7 +47,7 @@ from .rows import (
     SHOWN,
     DependencyQuestion,
     DependencyResults,
-    Planned,
+    PlanContext,
     Words,
     address_of,
     claimed,
@@ -204,11 +204,11 @@ class BestHeads(DependencyQuestion):
     tables = (CELLS, BEST)
     template = Path(__file__).with_name("best_heads.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count the heads of the model."""
-        return planning.accuracy_requests()[:1]
+        return plan_context.accuracy_requests()[:1]
 
-    def find(self, counts: Words, looked: Any, earlier: Mapping[str, Any]) -> Found:
+    def find(self, counts: Words, lookups: Any, earlier: Mapping[str, Any]) -> Found:
         """Return the tables of all heads and of the best ones, and of which relations something may be claimed."""
         tables = counts.metric.compute(counts.facts.asked)
         return Found(tables.cells, tables.best, *claims(tables.best, counts))

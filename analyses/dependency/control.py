@@ -35,7 +35,7 @@ class Control(OfCopies, DependencyQuestion):
     tables = (CONTROL,)
     keys = ("relation",)
 
-    def find(self, counts: Words, looked: Any, earlier: Mapping[str, Any]) -> tuple[pd.DataFrame, ...] | None:
+    def find(self, counts: Words, lookups: Any, earlier: Mapping[str, Any]) -> tuple[pd.DataFrame, ...] | None:
         """Return the table of the best heads of each copy."""
         return tuple(copy.compute(counts.facts.asked).best for copy in counts.copies()) or None
 

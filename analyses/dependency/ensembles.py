@@ -32,7 +32,7 @@ from ..shared.ensembles import (
     with_intervals,
 )
 from ..shared.options import CountOptions, EnsembleMethod, EnsembleOptions
-from .rows import SHOWN, DependencyQuestion, DependencyResults, Kept, Planned, Read, Words, address_of
+from .rows import SHOWN, DependencyQuestion, DependencyResults, LookupContext, PlanContext, Read, Words, address_of
 
 Array = npt.NDArray[Any]
 
@@ -55,32 +55,32 @@ class Ensembles(DependencyQuestion):
     tables = (ENSEMBLES,)
     template = Path(__file__).with_name("ensembles.html.j2")
 
-    def requests(self, planning: Planned) -> Sequence[Request]:
+    def requests(self, plan_context: PlanContext) -> Sequence[Request]:
         """Check that words have one head. The maps are read after counting."""
-        if planning.options[EnsembleOptions].ensembles:
-            planning.check_basic_trees()
+        if plan_context.options[EnsembleOptions].ensembles:
+            plan_context.check_basic_trees()
         return ()
 
-    def look(self, looking: Kept) -> list[dict[str, Any]] | None:
+    def look(self, lookup_context: LookupContext) -> list[dict[str, Any]] | None:
         """Choose ensembles for each relation with enough words, and score them."""
-        most = looking.options[EnsembleOptions].ensembles
+        most = lookup_context.options[EnsembleOptions].ensembles
         if not most:
             return None
-        rows, looking.chosen = ensemble_rows(
-            looking.read,
-            looking.words.single_relations,
-            looking.shape,
+        rows, lookup_context.chosen = ensemble_rows(
+            lookup_context.read,
+            lookup_context.words.single_relations,
+            lookup_context.shape,
             most=most,
-            method=looking.options[EnsembleOptions].ensemble_method,
-            min_count=looking.options[CountOptions].min_count,
-            replicates=looking.replicates,
-            seed=looking.words.facts.seed,
+            method=lookup_context.options[EnsembleOptions].ensemble_method,
+            min_count=lookup_context.options[CountOptions].min_count,
+            replicates=lookup_context.replicates,
+            seed=lookup_context.words.facts.seed,
         )
         return rows
 
-    def find(self, counts: Words, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: Words, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the table of what was looked up."""
-        return None if looked is None else ensemble_table(looked, ENSEMBLES)
+        return None if lookups is None else ensemble_table(lookups, ENSEMBLES)
 
     def frames(self, answer: pd.DataFrame, results: DependencyResults) -> Mapping[str, pd.DataFrame]:
         """Return the table."""

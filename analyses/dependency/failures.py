@@ -44,7 +44,7 @@ from ..shared.options import FailureOptions
 from .accuracy import TOTALS, check_relations, members_by_group
 from .decisions import READINGS, TAGS, ScoredWords, tag_indices
 from .picks import HEAD, PICKS, picks, relationships
-from .rows import SHOWN, DependencyQuestion, DependencyResults, Planned, Words, address_of
+from .rows import SHOWN, DependencyQuestion, DependencyResults, PlanContext, Words, address_of
 
 DISTANCES = (
     *("−11 or more", "−6 to −10", "−4 to −5", "−3", "−2", "−1"),
@@ -143,20 +143,20 @@ class Failures(DependencyQuestion):
     needs = ("best_heads",)
     template = Path(__file__).with_name("failures.html.j2")
 
-    def requests(self, planning: Planned) -> Sequence[Request]:
+    def requests(self, plan_context: PlanContext) -> Sequence[Request]:
         """Count what all heads pick, with the option ``--failures``."""
-        options, setting = planning.options[FailureOptions], planning.setting
+        options, setting = plan_context.options[FailureOptions], plan_context.setting
         if not options.failures:
             return ()
-        planning.check_basic_trees()
+        plan_context.check_basic_trees()
         options.check_heads(setting.encoder.n_layers, setting.encoder.n_heads)
-        both = {"both": True} if planning.readings else {}
-        arguments = {**planning.groups, "unions": planning.asked.unions, **both}
+        both = {"both": True} if plan_context.readings else {}
+        arguments = {**plan_context.groups, "unions": plan_context.asked.unions, **both}
         counting = CountMaps(DependencyFailures, tuple(arguments.items()))
         name = f"dependency-failures/{setting.maps.kind}"
         return (Request(name, "failures", setting.corpus, setting.maps, counting),)
 
-    def find(self, counts: Words, looked: Any, earlier: Mapping[str, Any]) -> FailureTables | None:
+    def find(self, counts: Words, lookups: Any, earlier: Mapping[str, Any]) -> FailureTables | None:
         """Return the tables of the best head of each relation, or of the heads that were named."""
         chosen, of_heads = counts.options[FailureOptions].failures, earlier["best_heads"]
         for metric in counts.counted(self.name, DependencyFailures):

@@ -19,7 +19,7 @@ class Layers(DependencyQuestion):
 
     name = "layers"
 
-    def find(self, counts: Words, looked: Any, earlier: Mapping[str, Any]) -> dict[str, ByLayer]:
+    def find(self, counts: Words, lookups: Any, earlier: Mapping[str, Any]) -> dict[str, ByLayer]:
         """Return what the best head of each layer finds for each row with words of which heads can find the head."""
         copies = [
             (members_of(copy.groups, copy.split_counts()[0], counts.facts.asked), copy.split_counts()[0])

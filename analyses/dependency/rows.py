@@ -62,7 +62,7 @@ class DependencyFacts:
     asked: Asked = field(default_factory=Asked)  # the rows, if they were chosen before the run
 
 
-class Planned:
+class PlanContext:
     """What questions plan with. The options are checked against the corpus.
 
     Attributes:
@@ -137,7 +137,7 @@ class Words(HeadCounts[DependencyFacts, DependencyAccuracy]):
         return Comparable("relations", measured, "words whose head is found", "words", self.metric.seed)
 
 
-class Kept:
+class LookupContext:
     """What questions look up with: the values that all heads give to the words of the first sentences.
 
     Attributes:
@@ -165,7 +165,7 @@ class Kept:
         return self.options[CountOptions].replicates
 
 
-DependencyQuestion = Question[Planned, Kept, Words, Any]
+DependencyQuestion = Question[PlanContext, LookupContext, Words, Any]
 
 
 @dataclass(frozen=True, repr=False)

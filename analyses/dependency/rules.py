@@ -44,7 +44,7 @@ from ..shared.explored import points, share
 from ..shared.options import CountOptions
 from .best_heads import BEST
 from .decisions import TAGS, ScoredWords, tag_indices
-from .rows import SHOWN, DependencyQuestion, DependencyResults, Planned, Words, address_of, style_of
+from .rows import SHOWN, DependencyQuestion, DependencyResults, PlanContext, Words, address_of, style_of
 
 Array = npt.NDArray[Any]
 
@@ -125,22 +125,22 @@ class BeyondTags(DependencyQuestion):
     added = tuple(replace(column, heading="") for column in AGAINST)  # which people read in a table of their own
     template = Path(__file__).with_name("rules.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count what rules find, if words have parts of speech, and one head each."""
-        corpus, options, chosen = planning.setting.corpus, planning.options, planning.chosen
+        corpus, options, chosen = plan_context.setting.corpus, plan_context.options, plan_context.chosen
         if chosen.trees != "basic" or not any(tag in UPOS for _, tag in corpus.counted.tagged):
             return ()
         arguments = {
             "pairs": tuple(sorted(corpus.counted.tagged)),
             "coarse": chosen.coarse,
-            "seed": planning.setting.seed,
+            "seed": plan_context.setting.seed,
             "replicates": options[CountOptions].replicates,
         }
         counting = CountWith(DependencyRules, tuple(arguments.items()))
-        maker = planning.setting.maps
+        maker = plan_context.setting.maps
         return (Request(f"dependency-rules/{maker.kind}", "rules", corpus, maker, counting),)
 
-    def find(self, counts: Words, looked: Any, earlier: Mapping[str, Any]) -> Rules | None:
+    def find(self, counts: Words, lookups: Any, earlier: Mapping[str, Any]) -> Rules | None:
         """Return the best rules, and what rules find that were chosen on the other half."""
         for rules in counts.counted(self.name, DependencyRules):
             rates = heldout_rules(rules, counts.relations)

@@ -33,7 +33,7 @@ from ..shared.ensembles import named_reading
 from ..shared.explored import address, points, share
 from ..shared.options import EnsembleOptions
 from .decisions import READINGS
-from .rows import DependencyQuestion, DependencyResults, Kept, Planned, Read, Words
+from .rows import DependencyQuestion, DependencyResults, LookupContext, PlanContext, Read, Words
 
 Array = npt.NDArray[Any]
 
@@ -152,26 +152,33 @@ class Trees(DependencyQuestion):
     needs = ("ensembles",)
     template = Path(__file__).with_name("spanning.html.j2")
 
-    def requests(self, planning: Planned) -> Sequence[Request]:
+    def requests(self, plan_context: PlanContext) -> Sequence[Request]:
         """Check that words have one head. The maps are read after counting."""
-        if planning.chosen.spanning_trees:
-            planning.check_basic_trees()
+        if plan_context.chosen.spanning_trees:
+            plan_context.check_basic_trees()
         return ()
 
-    def look(self, looking: Kept) -> dict[str, Any] | None:
+    def look(self, lookup_context: LookupContext) -> dict[str, Any] | None:
         """Build trees of heads, chains and ensembles, and count what they have right."""
-        if not looking.chosen_options.spanning_trees:
+        if not lookup_context.chosen_options.spanning_trees:
             return None
         # Trees are scored without punctuation, so heads that find it are of no use to them.
-        relations = looking.words.relations
-        of_words = [heads for name, heads in looking.chosen.items() if not all(map(is_punct, relations[name]))]
-        seed = looking.words.facts.seed
-        divided = looking.options[EnsembleOptions].ensemble_method != "raw"
-        return tree_counts(looking.read, looking.shape, united(of_words), looking.replicates, seed, divided=divided)
+        relations = lookup_context.words.relations
+        of_words = [heads for name, heads in lookup_context.chosen.items() if not all(map(is_punct, relations[name]))]
+        seed = lookup_context.words.facts.seed
+        divided = lookup_context.options[EnsembleOptions].ensemble_method != "raw"
+        return tree_counts(
+            lookup_context.read,
+            lookup_context.shape,
+            united(of_words),
+            lookup_context.replicates,
+            seed,
+            divided=divided,
+        )
 
-    def find(self, counts: Words, looked: Any, earlier: Mapping[str, Any]) -> SpanningTrees | None:
+    def find(self, counts: Words, lookups: Any, earlier: Mapping[str, Any]) -> SpanningTrees | None:
         """Return the tables of what was looked up."""
-        return None if looked is None else spanning_trees(looked)
+        return None if lookups is None else spanning_trees(lookups)
 
     def frames(self, answer: SpanningTrees, results: DependencyResults) -> Mapping[str, pd.DataFrame]:
         """Return both tables."""

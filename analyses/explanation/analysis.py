@@ -16,7 +16,7 @@ from rich.console import RenderableType
 from ...reports.page import Section
 from ...storage.plugins import running
 from ...storage.writing import amount
-from ..contract import Analysis, Counted, OptionSet, Plan, Setting, Titles
+from ..contract import Analysis, OptionSet, Plan, PlanCounts, Setting, Titles
 from ..counting.comparable import Comparable, Measured
 from ..shared.merged_facts import merges_by
 from .contract.explanation_test import SHARE, ExplanationTest, Findings
@@ -76,10 +76,10 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
         raise NotImplementedError("the explanation tests are run by attentionology.explain")
 
     def results(
-        self, options: OptionSet, counted: Counted[ExplainFacts], needed: Mapping[str, Any], looked: Any
+        self, options: OptionSet, plan_counts: PlanCounts[ExplainFacts], needed: Mapping[str, Any], lookups: Any
     ) -> ExplainResults:
         """Make all tables of what was found text by text."""
-        facts = counted.facts
+        facts = plan_counts.facts
         with attending_to(facts.item):
             texts, findings = concluded(facts)
             bootstrap = facts.bootstrap()
@@ -137,9 +137,9 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
             warnings.append("The model predicts the same class for every tested text.")
         return warnings
 
-    def comparable(self, counted: Counted[ExplainFacts]) -> Sequence[Comparable]:
+    def comparable(self, plan_counts: PlanCounts[ExplainFacts]) -> Sequence[Comparable]:
         """Return the means over texts of all measures, a family for each test and unit."""
-        facts = counted.facts
+        facts = plan_counts.facts
         with attending_to(facts.item):
             table, _ = concluded(facts)
             bootstrap = facts.bootstrap()

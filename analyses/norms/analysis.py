@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from rich.console import RenderableType
 
-from ..contract import Counted, OptionSet, Plan, Reader, Setting, Titles
+from ..contract import OptionSet, Plan, PlanCounts, Reader, Setting, Titles
 from ..questions import AnalysisOfQuestions
 from ..shared.merged_facts import key_of_texts
 from .block import Block
@@ -18,12 +18,12 @@ from .frequency import Frequency
 from .mixing import Mixing
 from .options import NORMS
 from .overwriting import Overwriting
-from .rows import SENTENCES, Looking, NormCounts, NormFacts, NormQuestion, NormResults, Planned, layers_table
+from .rows import SENTENCES, LookupContext, NormCounts, NormFacts, NormQuestion, NormResults, PlanContext, layers_table
 from .shares import Shares
 from .spread import Spread
 
 
-class Norms(AnalysisOfQuestions[NormFacts, NormResults, Planned, Looking, NormCounts], row=NORMS):
+class Norms(AnalysisOfQuestions[NormFacts, NormResults, PlanContext, LookupContext, NormCounts], row=NORMS):
     """The analysis that compares attention weights with the norms of the vectors that they move."""
 
     facts_type = NormFacts
@@ -31,24 +31,24 @@ class Norms(AnalysisOfQuestions[NormFacts, NormResults, Planned, Looking, NormCo
         Shares(), Spread(), Mixing(), Frequency(), Expansion(), Copying(), FeedForward(), Block(), Overwriting(),
     )  # fmt: skip
 
-    def planning(self, options: OptionSet, setting: Setting) -> Planned:
+    def plan_context(self, options: OptionSet, setting: Setting) -> PlanContext:
         """Check that the architecture is known, before anything slow."""
-        return Planned(options, setting)
+        return PlanContext(options, setting)
 
-    def facts(self, planning: Planned, requests: Mapping[str, tuple[str, ...]]) -> NormFacts:
+    def facts(self, plan_context: PlanContext, requests: Mapping[str, tuple[str, ...]]) -> NormFacts:
         """Return what the results need of the plan."""
-        return planning.facts(requests)
+        return plan_context.facts(requests)
 
-    def counts(self, options: OptionSet, counted: Counted[NormFacts]) -> NormCounts:
+    def counts(self, options: OptionSet, plan_counts: PlanCounts[NormFacts]) -> NormCounts:
         """Return the counts."""
-        return NormCounts(options, counted)
+        return NormCounts(options, plan_counts)
 
-    def looking(
+    def lookup_context(
         self, options: OptionSet, plan: Plan[NormFacts], counts: NormCounts, read: Reader
-    ) -> tuple[str, Looking]:
+    ) -> tuple[str, LookupContext]:
         """Return what looks up single sentences, and a name for the corpus."""
         first = plan.requests[0].inputs[:SENTENCES]
-        return key_of_texts(sentence.id for sentence in first), Looking(plan, counts, read)
+        return key_of_texts(sentence.id for sentence in first), LookupContext(plan, counts, read)
 
     def results_of(self, counts: NormCounts, answers: Mapping[str, Any]) -> NormResults:
         """Let each question add to the table by layer."""
@@ -64,14 +64,14 @@ class Norms(AnalysisOfQuestions[NormFacts, NormResults, Planned, Looking, NormCo
         """Return a table of weights and norms, layer by layer."""
         return layers_table(results).terminal(width)
 
-    def record(self, options: OptionSet, counted: Counted[NormFacts], results: NormResults) -> dict[str, Any]:
+    def record(self, options: OptionSet, plan_counts: PlanCounts[NormFacts], results: NormResults) -> dict[str, Any]:
         """Return the notes, and the share of pieces that were masked."""
-        return {"norms": {"notes": list(results.notes), **counted.facts.kept.get("mixing", {})}}
+        return {"norms": {"notes": list(results.notes), **plan_counts.facts.kept.get("mixing", {})}}
 
-    def read_older(self, facts: Any, looked: Any) -> tuple[Any, Any]:
+    def read_older(self, facts: Any, lookups: Any) -> tuple[Any, Any]:
         """Return what runs before 0.4 have stored by question."""
         if "requests" in facts:
-            return facts, looked
+            return facts, lookups
         kept = dict(facts)
         stages, rates, mask_rate = kept.pop("stages"), kept.pop("expansion"), kept.pop("mask_rate")
         requests = {name: [f"norms-{name}"] for name in ("shares", "spread", "mixing", "frequency")}
@@ -80,7 +80,7 @@ class Norms(AnalysisOfQuestions[NormFacts, NormResults, Planned, Looking, NormCo
         if stages:
             requests |= {"feed_forward": [stages], "block": ["norms-block"]}
             of_questions["feed_forward"] = {"layers": len(rates)}
-            texts = [{"key": int(key), **text} for key, text in (looked or {}).items()]
+            texts = [{"key": int(key), **text} for key, text in (lookups or {}).items()]
             by_question["feed_forward"] = {key_of_texts(text["id"] for text in texts): texts}
         return {**kept, "requests": requests, "kept": of_questions}, by_question
 

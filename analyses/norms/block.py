@@ -41,7 +41,7 @@ from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
 from ..counting.metric import Metric
 from ..shared.grid import OctaveGrid
 from .feed_forward import map_changes, mean_changes, raised_shares
-from .rows import NormCounts, NormQuestion, NormResults, Planned
+from .rows import NormCounts, NormQuestion, NormResults, PlanContext
 
 PAIRS = Schema(
     "norms_pairs",
@@ -87,12 +87,12 @@ class Block(NormQuestion):
     tables = (PAIRS,)
     template = Path(__file__).with_name("block.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Follow the first sentences through the block."""
-        setting = planning.setting
-        return planning.stages("block", CountBlock(setting.encoder.n_layers, tuple(setting.corpus.relations)))
+        setting = plan_context.setting
+        return plan_context.stages("block", CountBlock(setting.encoder.n_layers, tuple(setting.corpus.relations)))
 
-    def find(self, counts: NormCounts, looked: Any, earlier: Mapping[str, Any]) -> BlockTables | None:
+    def find(self, counts: NormCounts, lookups: Any, earlier: Mapping[str, Any]) -> BlockTables | None:
         """Return all that is known of the block, also what other questions show."""
         for metric in counts.counted(self.name, FeedForwardBlock):
             return metric.compute()

@@ -17,7 +17,7 @@ from ...reports.columns import Explored, Schema, TableColumn
 from ...reports.explorer.contribution import Contribution
 from ..contract import Request
 from ..shared.explored import head_measures
-from .rows import NormCounts, NormQuestion, NormResults, Planned
+from .rows import NormCounts, NormQuestion, NormResults, PlanContext
 
 COPYING = Schema(
     "norms_copying",
@@ -47,12 +47,12 @@ class Copying(NormQuestion):
     tables = (COPYING,)
     long = (COPYING.name,)
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Compute the scores, which follow from the weights of the model alone."""
-        planning.kept[self.name] = [copying_scores(layer) for layer in planning.layers.weights]
+        plan_context.kept[self.name] = [copying_scores(layer) for layer in plan_context.layers.weights]
         return ()
 
-    def find(self, counts: NormCounts, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: NormCounts, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the scores of all heads."""
         scores = counts.facts.kept.get(self.name)
         if scores is None:

@@ -11,7 +11,7 @@ from ...reports.columns import Schema, TableColumn
 from ...reports.format import rows_of
 from ..contract import Request
 from .paper import Published
-from .rows import NormCounts, NormQuestion, NormResults, OfLayers, Planned
+from .rows import NormCounts, NormQuestion, NormResults, OfLayers, PlanContext
 
 EXPANSION = Schema(
     "norms_expansion",
@@ -30,12 +30,12 @@ class Expansion(NormQuestion):
     name = "expansion"
     tables = (EXPANSION,)
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Compute the rates, which follow from the weights of the model alone."""
-        planning.kept[self.name] = [layer.expansion_rate() for layer in planning.layers.weights]
+        plan_context.kept[self.name] = [layer.expansion_rate() for layer in plan_context.layers.weights]
         return ()
 
-    def find(self, counts: NormCounts, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: NormCounts, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the rates, beside those of the paper if it has any of this model."""
         rates = counts.facts.kept.get(self.name)
         if rates is None:

@@ -36,7 +36,7 @@ from ..counting.counting import Counting
 from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
 from ..counting.metric import Metric
 from ..counting.resampling import sentence_keys
-from .rows import Looking, NormCounts, NormQuestion, NormResults, OfLayers, Planned, wide_by_layer
+from .rows import LookupContext, NormCounts, NormQuestion, NormResults, OfLayers, PlanContext, wide_by_layer
 
 CHANGE = Schema(
     "norms_change",
@@ -92,34 +92,34 @@ class FeedForward(NormQuestion):
     tables = (CHANGE, AMPLIFIED)
     template = Path(__file__).with_name("feed_forward.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Follow the first sentences through the block."""
-        corpus, n_layers = planning.setting.corpus, planning.setting.encoder.n_layers
-        requests = planning.stages("stages", CountStages(n_layers))
+        corpus, n_layers = plan_context.setting.corpus, plan_context.setting.encoder.n_layers
+        requests = plan_context.stages("stages", CountStages(n_layers))
         for request in requests:
-            planning.kept[self.name] = {"layers": n_layers}
+            plan_context.kept[self.name] = {"layers": n_layers}
             n_first = len(request.inputs)
             if n_first < len(corpus):
-                planning.notes.append(
+                plan_context.notes.append(
                     f"What the feed-forward block changes is measured on the first {n_first:,} {corpus.unit}."
                 )
         return requests
 
-    def look(self, looking: Looking) -> list[dict[str, Any]] | None:
+    def look(self, lookup_context: LookupContext) -> list[dict[str, Any]] | None:
         """Look up the sentences and pieces of the most amplified pairs."""
-        tables = self._tables(looking.counts)
+        tables = self._tables(lookup_context.counts)
         if tables is None:
             return None
-        return read_texts(looking.request(self.name), set(tables.amplified["key"].tolist()), looking.read)
+        return read_texts(lookup_context.request(self.name), set(tables.amplified["key"].tolist()), lookup_context.read)
 
-    def join(self, looked: Sequence[Any]) -> list[dict[str, Any]]:
+    def join(self, lookups: Sequence[Any]) -> list[dict[str, Any]]:
         """Return the sentences of all runs."""
-        return list(chain.from_iterable(looked))
+        return list(chain.from_iterable(lookups))
 
-    def find(self, counts: NormCounts, looked: Any, earlier: Mapping[str, Any]) -> FeedForwardTables | None:
+    def find(self, counts: NormCounts, lookups: Any, earlier: Mapping[str, Any]) -> FeedForwardTables | None:
         """Return the changes of the maps, and the pairs that are amplified most with their pieces."""
         tables = self._tables(counts)
-        return tables and tables._replace(amplified=with_examples(tables.amplified, looked))
+        return tables and tables._replace(amplified=with_examples(tables.amplified, lookups))
 
     def frames(self, answer: FeedForwardTables, results: NormResults) -> Mapping[str, pd.DataFrame]:
         """Return both tables."""

@@ -35,7 +35,7 @@ from ..counting.metric import Metric
 from ..counting.resampling import sentence_keys
 from ..shared.correlation import correlation
 from .paper import Published
-from .rows import NormCounts, NormQuestion, NormResults, Planned
+from .rows import NormCounts, NormQuestion, NormResults, PlanContext
 
 FREQUENCY = Schema(
     "norms_frequency",
@@ -106,15 +106,15 @@ class Frequency(NormQuestion):
     long = (POINTS.name,)
     template = Path(__file__).with_name("frequency.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Keep the measures of single tokens."""
-        vocabulary = planning.setting.encoder.tokenizer.get_vocab()
-        ranks, note = _ranks(planning.chosen.frequencies, vocabulary)
-        planning.notes.append(note)
+        vocabulary = plan_context.setting.encoder.tokenizer.get_vocab()
+        ranks, note = _ranks(plan_context.chosen.frequencies, vocabulary)
+        plan_context.notes.append(note)
         ranking = (("vocabulary", 1 + max(vocabulary.values())), ("ranks", ranks))
-        return (planning.request("frequency", CountWith(FrequencyCorrelation, ranking)),)
+        return (plan_context.request("frequency", CountWith(FrequencyCorrelation, ranking)),)
 
-    def find(self, counts: NormCounts, looked: Any, earlier: Mapping[str, Any]) -> FrequencyTables | None:
+    def find(self, counts: NormCounts, lookups: Any, earlier: Mapping[str, Any]) -> FrequencyTables | None:
         """Return the correlations, and note of how many inputs they are."""
         for metric in counts.counted(self.name, FrequencyCorrelation):
             sampled, total = metric.sampled()

@@ -46,7 +46,7 @@ from ..contract import Masking, Request
 from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
 from .paper import Published
-from .rows import NormCounts, NormQuestion, NormResults, OfLayers, Planned
+from .rows import NormCounts, NormQuestion, NormResults, OfLayers, PlanContext
 
 ALL = "all"
 
@@ -99,25 +99,27 @@ class Mixing(NormQuestion):
     tables = (MIXING,)
     template = Path(__file__).with_name("mixing.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count the ratios on masked text, if the tokenizer has a mask token."""
-        setting, rate = planning.setting, planning.chosen.mask_rate
+        setting, rate = plan_context.setting, plan_context.chosen.mask_rate
         if rate and setting.encoder.tokenizer.mask_token_id is None:
             rate = 0.0
-            planning.notes.append(
+            plan_context.notes.append(
                 "Context mixing is measured on the unmasked text, because this tokenizer has no mask token."
             )
         elif rate:
-            planning.notes.append(
+            plan_context.notes.append(
                 f"Context mixing is measured with {100 * rate:.3g} % of the pieces of words masked, and everything "
                 "else without masks."
             )
-        planning.kept[self.name] = {"mask_rate": rate}
+        plan_context.kept[self.name] = {"mask_rate": rate}
         masking = Masking(rate, setting.seed) if rate else None
-        counting = CountWith(MixingRatios, (planning.n_layers,))
-        return (Request("norms-mixing", "context mixing", setting.corpus, planning.maker, counting, masking=masking),)
+        counting = CountWith(MixingRatios, (plan_context.n_layers,))
+        return (
+            Request("norms-mixing", "context mixing", setting.corpus, plan_context.maker, counting, masking=masking),
+        )
 
-    def find(self, counts: NormCounts, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: NormCounts, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the ratios, beside those of the paper if it has any of this model."""
         for metric in counts.counted(self.name, MixingRatios):
             return with_published(metric.compute(), counts.published)

@@ -86,7 +86,7 @@ class Overwriting(NormQuestion):
     needs = ("block",)
     template = Path(__file__).with_name("overwriting.html.j2")
 
-    def find(self, counts: NormCounts, looked: Any, earlier: Mapping[str, Any]) -> BlockTables | None:
+    def find(self, counts: NormCounts, lookups: Any, earlier: Mapping[str, Any]) -> BlockTables | None:
         """Return what is known of the block."""
         return earlier.get("block")
 

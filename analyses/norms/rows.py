@@ -13,7 +13,7 @@ from ...reports.columns import Row, TableColumn
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ...reports.tables import records
-from ..contract import Counted, OptionSet, Plan, Reader, Request, Setting
+from ..contract import OptionSet, Plan, PlanCounts, Reader, Request, Setting
 from ..counting.counting import Counting
 from ..counting.metric import Metric
 from ..questions import Question
@@ -39,7 +39,7 @@ class NormFacts:
     notes: tuple[str, ...] = merges_by("union")  # sentences about how the numbers are computed
 
 
-class Planned:
+class PlanContext:
     """What questions plan with.
 
     Attributes:
@@ -98,8 +98,13 @@ class NormCounts:
         notes: sentences about how the numbers were computed, to which questions add theirs.
     """
 
-    def __init__(self, options: OptionSet, counted: Counted[NormFacts]) -> None:
-        self.options, self.facts, self.failures, self._counted = options, counted.facts, counted.failures, counted
+    def __init__(self, options: OptionSet, plan_counts: PlanCounts[NormFacts]) -> None:
+        self.options, self.facts, self.failures, self._counted = (
+            options,
+            plan_counts.facts,
+            plan_counts.failures,
+            plan_counts,
+        )
         self.published = published(self.facts.model)
         self.notes = list(self.facts.notes)
 
@@ -111,7 +116,7 @@ class NormCounts:
 
 
 @dataclass(frozen=True)
-class Looking:
+class LookupContext:
     """What questions look up with: the plan, the counts, and what reads inputs once more."""
 
     plan: Plan[NormFacts]
@@ -133,7 +138,7 @@ class OfLayers:
     note: str = ""
 
 
-class NormQuestion(Question[Planned, Looking, NormCounts, Any]):
+class NormQuestion(Question[PlanContext, LookupContext, NormCounts, Any]):
     """A question about norms, whose tables are entries of the summary.
 
     Attributes:

@@ -34,7 +34,7 @@ from ..contract import Request
 from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, added, floating
 from ..shared.explored import address, head_measures, share
-from .rows import NormCounts, NormQuestion, NormResults, OfLayers, Planned, layers_table
+from .rows import NormCounts, NormQuestion, NormResults, OfLayers, PlanContext, layers_table
 
 SHARES = Schema(
     "norms_shares",
@@ -83,11 +83,11 @@ class Shares(NormQuestion):
     tables = (SHARES,)
     template = Path(__file__).with_name("shares.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count the shares of all heads."""
-        return (planning.request("shares", CountWith(NormShares, planning.shape)),)
+        return (plan_context.request("shares", CountWith(NormShares, plan_context.shape)),)
 
-    def find(self, counts: NormCounts, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+    def find(self, counts: NormCounts, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the shares of all heads and classes of tokens."""
         (metric,) = counts.counted(self.name, NormShares)
         return metric.compute()

@@ -32,7 +32,7 @@ from ..contract import Request
 from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
 from ..shared.grid import OctaveGrid
-from .rows import NormCounts, NormQuestion, NormResults, Planned, wide_by_layer
+from .rows import NormCounts, NormQuestion, NormResults, PlanContext, wide_by_layer
 
 DISPERSION = Schema(
     "norms_dispersion",
@@ -126,11 +126,11 @@ class Spread(NormQuestion):
     long = (GRID.name,)
     template = Path(__file__).with_name("spread.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count weights and norms on a grid."""
-        return (planning.request("spread", CountWith(WeightsAndNorms, planning.shape)),)
+        return (plan_context.request("spread", CountWith(WeightsAndNorms, plan_context.shape)),)
 
-    def find(self, counts: NormCounts, looked: Any, earlier: Mapping[str, Any]) -> WeightsAndNormsTables | None:
+    def find(self, counts: NormCounts, lookups: Any, earlier: Mapping[str, Any]) -> WeightsAndNormsTables | None:
         """Return the dispersion, the correlation and the grid."""
         for metric in counts.counted(self.name, WeightsAndNorms):
             return metric.compute()

@@ -24,7 +24,7 @@ from ..counting.comparable import Comparable, Measured
 from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, fixed, floating
 from ..shared.explored import address, share
-from .rows import PairCounts, PairQuestion, PairResults, Planned, nats_bounds
+from .rows import PairCounts, PairQuestion, PairResults, PlanContext, nats_bounds
 from .scores import ScoreMaker
 
 PAIR_SCORES = Schema(
@@ -123,14 +123,16 @@ class Accuracy(PairQuestion):
     tables = (PAIR_SCORES, GROUPS)
     template = Path(__file__).with_name("accuracy.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Score all sentences, if the model has a head for it."""
-        if planning.scorer is None:
+        if plan_context.scorer is None:
             return ()
-        counting = CountWith(PairScores, (("ids", tuple(planning.pairs["pair"])),))
-        return (Request("pairs-scores", "scores", planning.setting.corpus, ScoreMaker(planning.scorer), counting),)
+        counting = CountWith(PairScores, (("ids", tuple(plan_context.pairs["pair"])),))
+        return (
+            Request("pairs-scores", "scores", plan_context.setting.corpus, ScoreMaker(plan_context.scorer), counting),
+        )
 
-    def find(self, counts: PairCounts, looked: Any, earlier: Mapping[str, Any]) -> Scores | None:
+    def find(self, counts: PairCounts, lookups: Any, earlier: Mapping[str, Any]) -> Scores | None:
         """Return the scores and the accuracy; None if nothing was scored."""
         for metric in counts.counted(self.name, PairScores):
             return scores_of(counts, *metric.compute())

@@ -7,14 +7,14 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ..contract import Counted, OptionSet, Plan, Reader, Setting, Titles
+from ..contract import OptionSet, Plan, PlanCounts, Reader, Setting, Titles
 from ..counting.comparable import Comparable
 from ..questions import AnalysisOfQuestions
 from .accuracy import Accuracy, accuracy_table, comparable_accuracy
 from .critical import Critical, critical_table
 from .needed import Needed
 from .options import PAIRS
-from .rows import Kept, PairCounts, PairFacts, PairResults, Planned
+from .rows import LookupContext, PairCounts, PairFacts, PairResults, PlanContext
 from .scores import ScoreMaker
 
 _NO_HEAD = (
@@ -23,29 +23,31 @@ _NO_HEAD = (
 )
 
 
-class MinimalPairs(AnalysisOfQuestions[PairFacts, PairResults, Planned, Kept, PairCounts], row=PAIRS):
+class MinimalPairs(AnalysisOfQuestions[PairFacts, PairResults, PlanContext, LookupContext, PairCounts], row=PAIRS):
     """The analysis of minimal pairs."""
 
     facts_type = PairFacts
     questions = (Critical(), Accuracy(), Needed())
 
-    def planning(self, options: OptionSet, setting: Setting) -> Planned:
+    def plan_context(self, options: OptionSet, setting: Setting) -> PlanContext:
         """Check the options against the corpus and the model."""
-        return Planned(options, setting)
+        return PlanContext(options, setting)
 
-    def facts(self, planning: Planned, requests: Mapping[str, tuple[str, ...]]) -> PairFacts:
+    def facts(self, plan_context: PlanContext, requests: Mapping[str, tuple[str, ...]]) -> PairFacts:
         """Return what the results need of the plan."""
-        return planning.facts(requests)
+        return plan_context.facts(requests)
 
-    def counts(self, options: OptionSet, counted: Counted[PairFacts]) -> PairCounts:
+    def counts(self, options: OptionSet, plan_counts: PlanCounts[PairFacts]) -> PairCounts:
         """Return the counts."""
-        return PairCounts(options, counted)
+        return PairCounts(options, plan_counts)
 
-    def looking(self, options: OptionSet, plan: Plan[PairFacts], counts: PairCounts, read: Reader) -> tuple[str, Kept]:
+    def lookup_context(
+        self, options: OptionSet, plan: Plan[PairFacts], counts: PairCounts, read: Reader
+    ) -> tuple[str, LookupContext]:
         """Return what scores sentences once more."""
         makers = [request.maker for request in plan.requests]
         scorer = next((maker.scorer for maker in makers if isinstance(maker, ScoreMaker)), None)
-        return "pairs", Kept(counts, plan.requests[0], read, scorer)
+        return "pairs", LookupContext(counts, plan.requests[0], read, scorer)
 
     def results_of(self, counts: PairCounts, answers: Mapping[str, Any]) -> PairResults:
         """Put the answers together."""
@@ -64,11 +66,11 @@ class MinimalPairs(AnalysisOfQuestions[PairFacts, PairResults, Planned, Kept, Pa
             return accuracy_table(results.accuracy).terminal(width)
         return critical_table(results.critical).terminal(width)
 
-    def comparable(self, counted: Counted[PairFacts]) -> Sequence[Comparable]:
+    def comparable(self, plan_counts: PlanCounts[PairFacts]) -> Sequence[Comparable]:
         """Return the accuracy of each group."""
-        return comparable_accuracy(PairCounts(OptionSet(), counted))
+        return comparable_accuracy(PairCounts(OptionSet(), plan_counts))
 
-    def record(self, options: OptionSet, counted: Counted[PairFacts], results: PairResults) -> dict[str, Any]:
+    def record(self, options: OptionSet, plan_counts: PlanCounts[PairFacts], results: PairResults) -> dict[str, Any]:
         """Return the notes."""
         return {"pairs": {"notes": list(results.notes)}}
 

@@ -22,7 +22,7 @@ from ..counting.counting import CountMaps
 from ..counting.exact_sums import ExactMetric, fixed, floating
 from ..dependency.decisions import word_positions
 from ..shared.explored import head_measures
-from .rows import ALL, PairCounts, PairQuestion, PairResults, Planned
+from .rows import ALL, PairCounts, PairQuestion, PairResults, PlanContext
 
 CHANGE = "difference difference_low difference_high"
 """The columns of a difference and its interval."""
@@ -98,16 +98,20 @@ class Critical(PairQuestion):
     tables = (CRITICAL,)
     template = Path(__file__).with_name("critical.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Read the maps of all sentences."""
-        pairs = planning.pairs
+        pairs = plan_context.pairs
         places = tuple(
             zip(pairs["start"].tolist(), pairs["good_stop"].tolist(), pairs["bad_stop"].tolist(), strict=True)
         )
         counting = CountMaps(CriticalAttention, (("ids", tuple(pairs["pair"])), ("places", places)))
-        return (Request(f"pairs/{planning.maker.kind}", "pairs", planning.setting.corpus, planning.maker, counting),)
+        return (
+            Request(
+                f"pairs/{plan_context.maker.kind}", "pairs", plan_context.setting.corpus, plan_context.maker, counting
+            ),
+        )
 
-    def find(self, counts: PairCounts, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+    def find(self, counts: PairCounts, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the table of heads."""
         (metric,) = counts.counted(self.name, CriticalAttention)
         values = metric.compute()

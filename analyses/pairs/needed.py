@@ -19,7 +19,7 @@ from ..comparison.differences import holm
 from ..shared.explored import address
 from .accuracy import Scores, mcnemar
 from .options import PairsOptions
-from .rows import ALL, Kept, PairCounts, PairQuestion, PairResults, Planned, nats_bounds
+from .rows import ALL, LookupContext, PairCounts, PairQuestion, PairResults, PlanContext, nats_bounds
 from .scores import EstimateMaker, WithoutMaker, by_pair
 
 NEEDED = Schema(
@@ -61,26 +61,26 @@ class Needed(PairQuestion):
     needs = ("accuracy",)
     template = Path(__file__).with_name("needed.html.j2")
 
-    def passes(self, planning: Planned) -> float:
+    def passes(self, plan_context: PlanContext) -> float:
         """Return about how many forward passes of single inputs switching heads off takes."""
-        number = planning.options[PairsOptions].needed_heads
-        if planning.scorer is None or not number:
+        number = plan_context.options[PairsOptions].needed_heads
+        if plan_context.scorer is None or not number:
             return 0
-        rows = 1 if planning.scorer.causal else 10  # of a sentence of about ten pieces
-        return 2.0 * len(planning.pairs) * rows * (4 + number / 2)
+        rows = 1 if plan_context.scorer.causal else 10  # of a sentence of about ten pieces
+        return 2.0 * len(plan_context.pairs) * rows * (4 + number / 2)
 
-    def look(self, looking: Kept) -> dict[str, Any] | None:
+    def look(self, lookup_context: LookupContext) -> dict[str, Any] | None:
         """Estimate the effects of all heads, and score all sentences without those that have the largest ones."""
-        number = looking.options[PairsOptions].needed_heads
-        if looking.scorer is None or not number:
+        number = lookup_context.options[PairsOptions].needed_heads
+        if lookup_context.scorer is None or not number:
             return None
-        ids = looking.counts.pairs["pair"].tolist()
-        estimates = by_pair(ids, looking.read(looking.inputs, EstimateMaker(looking.scorer)))
+        ids = lookup_context.counts.pairs["pair"].tolist()
+        estimates = by_pair(ids, lookup_context.read(lookup_context.inputs, EstimateMaker(lookup_context.scorer)))
         of_heads = estimates[:, 0] - estimates[:, 1]  # pair, layer, head
         size = of_heads.nanmean(0).abs().flatten()
         order = size.argsort(descending=True, stable=True)[:number].tolist()
         heads = tuple(divmod(index, of_heads.shape[-1]) for index in order)
-        without = by_pair(ids, looking.read(looking.inputs, WithoutMaker(looking.scorer, heads)))
+        without = by_pair(ids, lookup_context.read(lookup_context.inputs, WithoutMaker(lookup_context.scorer, heads)))
         layers, numbers = torch.tensor(heads).T
         return {
             "heads": [list(head) for head in heads],
@@ -88,18 +88,18 @@ class Needed(PairQuestion):
             "without": _plain(without[:, 0] - without[:, 1]),
         }
 
-    def find(self, counts: PairCounts, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: PairCounts, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the table of heads."""
-        if looked is None:
+        if lookups is None:
             return None
         scores: Scores = earlier["accuracy"]
-        estimates, without = (np.array(looked[name], dtype=np.float64) for name in ("estimates", "without"))
+        estimates, without = (np.array(lookups[name], dtype=np.float64) for name in ("estimates", "without"))
         full = scores.pairs["difference"].to_numpy()
         rows = [row for name, chosen in counts.groups.items() for row in _rows(counts, name, chosen, full, without)]
         for row in rows:
             chosen = counts.groups[row["group"]]
             row["estimate"] = float(np.nanmean(estimates[chosen, row["number"]]))
-            row["layer"], row["head"] = (index + 1 for index in looked["heads"][row["number"]])
+            row["layer"], row["head"] = (index + 1 for index in lookups["heads"][row["number"]])
         return pd.DataFrame(rows, columns=NEEDED.names)
 
     def frames(self, answer: pd.DataFrame, results: PairResults) -> Mapping[str, pd.DataFrame]:

@@ -17,7 +17,7 @@ from ...corpora_loaders.minimal_pairs import Pairs
 from ...extractors import MapMaker
 from ...reports.columns import Row
 from ...reports.format import number
-from ..contract import Counted, OptionSet, Reader, Request, Setting
+from ..contract import OptionSet, PlanCounts, Reader, Request, Setting
 from ..counting.metric import Metric
 from ..counting.resampling import FEWEST_UNITS, poisson_weights
 from ..questions import Question
@@ -87,7 +87,7 @@ class PairFacts:
     scored: str = ""  # how sentences are scored; empty if the model has no head for it
 
 
-class Planned:
+class PlanContext:
     """What questions plan with.
 
     Attributes:
@@ -141,7 +141,7 @@ def _scorer(chosen: PairsOptions, setting: Setting) -> tuple[Scorer | None, str]
     return scorer, f"the pseudo-log-likelihood, in which the model sees {seen} beside each masked piece, in nats"
 
 
-class Kept:
+class LookupContext:
     """What questions look up with: the plan, the counts, and what reads sentences.
 
     Attributes:
@@ -165,9 +165,9 @@ class PairCounts:
         groups: which pairs each group has, all together last.
     """
 
-    def __init__(self, options: OptionSet, counted: Counted[PairFacts]) -> None:
-        self.options, self.facts, self._counted = options, counted.facts, counted
-        self.pairs = pd.DataFrame(counted.facts.pairs, columns=[*COLUMNS])
+    def __init__(self, options: OptionSet, plan_counts: PlanCounts[PairFacts]) -> None:
+        self.options, self.facts, self._counted = options, plan_counts.facts, plan_counts
+        self.pairs = pd.DataFrame(plan_counts.facts.pairs, columns=[*COLUMNS])
         names = self.pairs["group"].to_numpy()
         self.groups = {str(name): names == name for name in dict.fromkeys(names)} | {ALL: names == names}
 
@@ -198,7 +198,7 @@ class PairCounts:
         return mean, low, high
 
 
-PairQuestion = Question[Planned, Kept, PairCounts, Any]
+PairQuestion = Question[PlanContext, LookupContext, PairCounts, Any]
 
 
 @dataclass(frozen=True, repr=False)

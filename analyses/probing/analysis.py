@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 
 from ...reports.columns import TableColumn
 from ...reports.tables import records
-from ..contract import Counted, OptionSet, Plan, Setting, Titles
+from ..contract import OptionSet, Plan, PlanCounts, Setting, Titles
 from ..counting.comparable import Comparable
 from ..questions import AnalysisOfAnswers
 from ..shared.merged_facts import key_of_texts
@@ -49,9 +49,9 @@ class Probing(AnalysisOfAnswers[ProbeFacts, ProbeResults, Tested]):
         """Probes are trained on stored maps, so nothing is planned."""
         raise NotImplementedError("probes are trained by attentionology.probe")
 
-    def counts(self, options: OptionSet, counted: Counted[ProbeFacts]) -> Tested:
+    def counts(self, options: OptionSet, plan_counts: PlanCounts[ProbeFacts]) -> Tested:
         """Return what each method got right."""
-        return Tested(options, counted)
+        return Tested(options, plan_counts)
 
     def results_of(self, counts: Tested, answers: Mapping[str, Any]) -> ProbeResults:
         """Put the columns of all questions into the table of scores."""
@@ -95,17 +95,17 @@ class Probing(AnalysisOfAnswers[ProbeFacts, ProbeResults, Tested]):
                 tables.append(table_of(results.answers[name]))
         return Group(*(table.terminal(width) for table in tables))
 
-    def comparable(self, counted: Counted[ProbeFacts]) -> Sequence[Comparable]:
+    def comparable(self, plan_counts: PlanCounts[ProbeFacts]) -> Sequence[Comparable]:
         """Return the attachment scores of all methods, and those of probes by relation."""
-        tested, facts = Tested(OptionSet(), counted), counted.facts
+        tested, facts = Tested(OptionSet(), plan_counts), plan_counts.facts
         return AttachmentOutcomes.of(
             tested.sentences, tested.attempts, probes=facts.probes, replicates=facts.replicates, seed=facts.seed
         ).comparable()
 
-    def read_older(self, facts: Any, looked: Any) -> tuple[Any, Any]:
+    def read_older(self, facts: Any, lookups: Any) -> tuple[Any, Any]:
         """Return what runs before 0.4 have stored among their facts by question."""
         if "arcs" not in facts:
-            return facts, looked
+            return facts, lookups
         sentences, arcs, history = (_columns(facts[name]) for name in ("sentences", "arcs", "history"))
         by_question = {"runs": history, **({"head_weights": arcs} if arcs["probe"] else {})}
         key = key_of_texts(sentences["id"])

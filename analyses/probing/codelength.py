@@ -81,25 +81,25 @@ class Codelengths(ProbeQuestion):
     tables = (CODELENGTHS,)
     template = Path(__file__).with_name("codelength.html.j2")
 
-    def look(self, looking: Kept) -> dict[str, Any] | None:
+    def look(self, lookup_context: Kept) -> dict[str, Any] | None:
         """Keep what each block of each code costs."""
-        states = looking.trained.states
+        states = lookup_context.trained.states
         if not states.codes:
             return None
         uncoded = [name for name in states.chosen if not make_state_probe(name).softmax]
         return {"codes": [code.described() for code in states.codes], "uncoded": uncoded}
 
-    def join(self, looked: Sequence[Any]) -> Any:
+    def join(self, lookups: Sequence[Any]) -> Any:
         """Return the codes of the first of merged runs, if all have the same, as they do of the same training data."""
-        if not looked or any(each != looked[0] for each in looked):
+        if not lookups or any(each != lookups[0] for each in lookups):
             return None
-        return looked[0]
+        return lookups[0]
 
-    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> CodeTable | None:
+    def find(self, counts: Tested, lookups: Any, earlier: Mapping[str, Any]) -> CodeTable | None:
         """Return the lengths of the codes; None if none was asked for."""
-        if looked is None:
+        if lookups is None:
             return None
-        return CodeTable(pd.DataFrame(list(_rows(looked["codes"]))), tuple(looked["uncoded"]))
+        return CodeTable(pd.DataFrame(list(_rows(lookups["codes"]))), tuple(lookups["uncoded"]))
 
     def frames(self, answer: CodeTable, results: ProbeResults) -> Mapping[str, pd.DataFrame]:
         """Return the table."""

@@ -40,7 +40,7 @@ class Contrasts(ProbeQuestion):
     tables = (CONTRASTS,)
     template = Path(__file__).with_name("contrasts.html.j2")
 
-    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+    def find(self, counts: Tested, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the difference of each probe and what it is compared with."""
         return contrast_table(counts, pairs(method for method, _ in counts.groups))
 

@@ -24,7 +24,7 @@ class Controls(ProbeQuestion):
     needs = ("scores",)
     template = Path(__file__).with_name("controls.html.j2")
 
-    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+    def find(self, counts: Tested, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the accuracy of each method on the control task; NaN for those that are not trained on it."""
         on_control = by_method([attempt for attempt in counts.attempts if attempt.decoding == "argmax"], "control")
         accuracies = [scores(counts.words.scored, on_control.get(key, [])) for key in counts.groups]

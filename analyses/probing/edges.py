@@ -144,25 +144,25 @@ class Edges(ProbeQuestion):
     tables = (EDGES,)
     template = Path(__file__).with_name("edges.html.j2")
 
-    def look(self, looking: Kept) -> dict[str, Any] | None:
+    def look(self, lookup_context: Kept) -> dict[str, Any] | None:
         """Keep what has predicted each column of edges, and which layers were chosen."""
-        states = looking.trained.states
+        states = lookup_context.trained.states
         if not states.outcomes:
             return None
         of_edges = [outcome.tried[0] for outcome in states.outcomes if outcome.edges is not None]
         tried = [[each.probe, each.layer, each.source] for each in of_edges]
         return {"tried": tried, "chosen": dict(states.chosen)}
 
-    def join(self, looked: Sequence[Any]) -> Any:
+    def join(self, lookups: Sequence[Any]) -> Any:
         """Return what the first of merged runs knows, if all have trained the same and chosen the same layers."""
-        return looked[0] if looked and all(each == looked[0] for each in looked) else None
+        return lookups[0] if lookups and all(each == lookups[0] for each in lookups) else None
 
-    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> EdgeTable | None:
+    def find(self, counts: Tested, lookups: Any, earlier: Mapping[str, Any]) -> EdgeTable | None:
         """Return the scores of all groups; None without probes of hidden states."""
-        if looked is None or counts.edges is None:
+        if lookups is None or counts.edges is None:
             return None
         columns: dict[tuple[str, int, str], list[int]] = {}
-        for column, (probe, layer, source) in enumerate(looked["tried"]):
+        for column, (probe, layer, source) in enumerate(lookups["tried"]):
             columns.setdefault((probe, layer, source), []).append(column)
         rows = []
         if columns:
@@ -175,10 +175,10 @@ class Edges(ProbeQuestion):
                 rows += [key | row for row in of_trees.scores(counts.edges[:, of_runs].T, counts.weights)]
         of_heads = Arcs.of_heads(counts)
         for method, found in _found_heads(counts).items():
-            layer, _ = placed(looked["chosen"].get(method.removesuffix(RANDOM), NO_LAYER), "")
+            layer, _ = placed(lookups["chosen"].get(method.removesuffix(RANDOM), NO_LAYER), "")
             key = {"score": "uas", "probe": method, "layer": layer, "source": ""}
             rows += [key | row for row in of_heads.scores(found, counts.weights)]
-        return EdgeTable(pd.DataFrame(rows, columns=EDGES.names), looked["chosen"])
+        return EdgeTable(pd.DataFrame(rows, columns=EDGES.names), lookups["chosen"])
 
     def frames(self, answer: EdgeTable, results: ProbeResults) -> Mapping[str, pd.DataFrame]:
         """Return the table."""

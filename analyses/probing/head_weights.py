@@ -164,10 +164,10 @@ class UsedHeads(ProbeQuestion):
     tables = (WEIGHTS, BY_RELATION, CORRELATION)
     template = Path(__file__).with_name("head_weights.html.j2")
 
-    def look(self, looking: Kept) -> dict[str, list[Any]] | None:
+    def look(self, lookup_context: Kept) -> dict[str, list[Any]] | None:
         """Keep the sums over the tested arcs of each probe that gives heads weights, as columns, which add up."""
         columns: dict[str, list[Any]] = {name: [] for name in ("probe", "run", "relation", "arcs", *IMPORTANCES)}
-        for probe, runs in looking.trained.arcs.items():
+        for probe, runs in lookup_context.trained.arcs.items():
             for run, arcs in enumerate(runs):
                 for relation, (count, weight, contribution) in arcs.items():
                     row = (probe, run, relation, count, weight.tolist(), contribution.tolist())
@@ -175,21 +175,21 @@ class UsedHeads(ProbeQuestion):
                         values.append(value)
         return columns if columns["probe"] else None
 
-    def join(self, looked: Sequence[Mapping[str, Sequence[Any]]]) -> dict[str, list[Any]]:
+    def join(self, lookups: Sequence[Mapping[str, Sequence[Any]]]) -> dict[str, list[Any]]:
         """Return the columns of merged runs one after the other."""
         together: dict[str, list[Any]] = {}
-        for columns in looked:
+        for columns in lookups:
             for name, values in columns.items():
                 together.setdefault(name, []).extend(values)
         return together
 
-    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> dict[str, HeadWeights] | None:
+    def find(self, counts: Tested, lookups: Any, earlier: Mapping[str, Any]) -> dict[str, HeadWeights] | None:
         """Return the weights in each probe that has any; without an arc there are no weights."""
-        if not looked:
+        if not lookups:
             return None
         facts = counts.facts
         correct = np.asarray(facts.alone)  # (directions, layers, heads)
-        return {name: head_weights(runs, correct, facts.alone_of) for name, runs in _by_probe(looked).items()}
+        return {name: head_weights(runs, correct, facts.alone_of) for name, runs in _by_probe(lookups).items()}
 
     def frames(self, answer: dict[str, HeadWeights], results: ProbeResults) -> Mapping[str, pd.DataFrame]:
         """Return the tables of all probes together."""

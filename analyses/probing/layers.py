@@ -199,12 +199,12 @@ class Layers(ProbeQuestion):
     tables = (LAYERS, STATES_TABLE, CONTRASTS, TRAINING)
     template = Path(__file__).with_name("layers.html.j2")
 
-    def look(self, looking: Kept) -> dict[str, Any] | None:
+    def look(self, lookup_context: Kept) -> dict[str, Any] | None:
         """Keep what each column of the counts is, which layers were chosen, and how training went."""
-        outcomes = looking.trained.states.outcomes
+        outcomes = lookup_context.trained.states.outcomes
         if not outcomes:
             return None
-        chosen = looking.trained.states.chosen
+        chosen = lookup_context.trained.states.chosen
         return {
             "tried": [asdict(tried) for outcome in outcomes for tried in outcome.tried],
             "chosen": dict(chosen),
@@ -218,17 +218,17 @@ class Layers(ProbeQuestion):
             "history": [asdict(epoch) for outcome in outcomes for epoch in outcome.history],
         }
 
-    def join(self, looked: Sequence[Any]) -> Any:
+    def join(self, lookups: Sequence[Any]) -> Any:
         """Return what the first of merged runs knows, if all have trained the same probes on the same sentences."""
-        if not looked or any(each["tried"] != looked[0]["tried"] for each in looked):
+        if not lookups or any(each["tried"] != lookups[0]["tried"] for each in lookups):
             return None
-        return looked[0]
+        return lookups[0]
 
-    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> LayerTables | None:
+    def find(self, counts: Tested, lookups: Any, earlier: Mapping[str, Any]) -> LayerTables | None:
         """Return the tables; None without probes of hidden states."""
-        if looked is None or counts.states is None:
+        if lookups is None or counts.states is None:
             return None
-        chosen, tried = looked["chosen"], [StateTried(**each) for each in looked["tried"]]
+        chosen, tried = lookups["chosen"], [StateTried(**each) for each in lookups["tried"]]
         scored = StateScores(counts, counts.states, tried)
         return LayerTables(
             layers=pd.DataFrame([scored.row(column) for column in range(len(tried))]),
@@ -237,10 +237,10 @@ class Layers(ProbeQuestion):
                 list(contrast_rows(scored, chosen)),
                 columns=CONTRASTS.names,
             ),
-            training=_history(looked["history"]),
+            training=_history(lookups["history"]),
             units={probe: scored.units(first_columns(scored, probe, layer)) for probe, layer in chosen.items()},
-            recipes=tuple(looked["recipes"]),
-            parameters=looked["parameters"],
+            recipes=tuple(lookups["recipes"]),
+            parameters=lookups["parameters"],
         )
 
     def frames(self, answer: LayerTables, results: ProbeResults) -> Mapping[str, pd.DataFrame]:

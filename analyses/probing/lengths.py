@@ -44,7 +44,7 @@ class Lengths(ProbeQuestion):
     tables = (LENGTHS,)
     template = Path(__file__).with_name("lengths.html.j2")
 
-    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+    def find(self, counts: Tested, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the scores by length, without punctuation."""
         return counts.rows_by(counts.words.length, "length", counts.words.scored)
 

@@ -44,23 +44,23 @@ class Mixes(ProbeQuestion):
     tables = (MIXES,)
     template = Path(__file__).with_name("mixes.html.j2")
 
-    def look(self, looking: Kept) -> list[dict[str, Any]] | None:
+    def look(self, lookup_context: Kept) -> list[dict[str, Any]] | None:
         """Keep what each training on the states of the model has learned of the layers."""
         mixes = [
             {"probe": outcome.tried[0].probe, **asdict(mix)}
-            for outcome in looking.trained.states.outcomes
+            for outcome in lookup_context.trained.states.outcomes
             if (outcome.tried[0].source, outcome.tried[0].task) == (MODEL, GOLD)
             for mix in outcome.mixes
         ]
         return mixes or None
 
-    def join(self, looked: Sequence[Any]) -> Any:
+    def join(self, lookups: Sequence[Any]) -> Any:
         """Return the mixes of the first of merged runs, if all have the same, as they do of the same training data."""
-        return looked[0] if looked and all(each == looked[0] for each in looked) else None
+        return lookups[0] if lookups and all(each == lookups[0] for each in lookups) else None
 
-    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: Tested, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the table; None without a mix."""
-        return None if looked is None else pd.DataFrame(list(_rows(looked)), columns=MIXES.names)
+        return None if lookups is None else pd.DataFrame(list(_rows(lookups)), columns=MIXES.names)
 
     def frames(self, answer: pd.DataFrame, results: ProbeResults) -> Mapping[str, pd.DataFrame]:
         """Return the table."""

@@ -97,7 +97,7 @@ class ProbeOptions(OptionGroup):
         >>> ProbeOptions(controls=("task", "none")).check()
         Traceback (most recent call last):
             ...
-        attentionology.analyses.option_groups.OptionError: --controls must be task, random-init[:K], both, or none
+        attentionology.analyses.option_groups.OptionError: --controls are task, random-init[:K] and decay, or none
     """
 
     probe: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
@@ -121,6 +121,8 @@ class ProbeOptions(OptionGroup):
     - task: the probes are also trained on the control task.
     - random-init or random-init:K: the probes that read attention or hidden states are also trained, with every seed,
       on 1 or K copies of the model that keep its embeddings and have random weights otherwise.
+    - decay: the probes of hidden states are also trained on those of layer 0, mixed with the states of the words beside
+      them, with weights that halve from word to word.
     - none: there are no controls.
     """
 
@@ -139,7 +141,7 @@ class ProbeOptions(OptionGroup):
             )
         kinds = [name.split(":", 1)[0] for name in split_names(self.controls)]  # without the number of copies
         if not kinds or len(set(kinds)) < len(kinds) or ("none" in kinds and len(kinds) > 1):
-            raise OptionError("--controls must be task, random-init[:K], both, or none")
+            raise OptionError("--controls are task, random-init[:K] and decay, or none")
         self.copies(has_vectors=has_vectors)  # raises an error for an unknown control
         if self.tree and find_spec("ufal") is None:
             raise OptionError("--tree needs the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'")
@@ -189,9 +191,13 @@ class ProbeOptions(OptionGroup):
         """Whether to train the probes on the control task, too."""
         return "task" in split_names(self.controls)
 
+    def decays(self) -> bool:
+        """Whether to train probes of hidden states on decayed states, too."""
+        return "decay" in split_names(self.controls)
+
     def copies_asked(self) -> int:
         """Return how many copies of the model with random weights the controls name."""
-        return sum(copies_of(name) for name in split_names(self.controls) if name not in ("task", "none"))
+        return sum(copies_of(name) for name in split_names(self.controls) if name not in ("task", "decay", "none"))
 
     def copies(self, *, has_vectors: bool = False) -> int:
         """Return how many copies of the model with random weights to probe; none if no probe reads attention."""

@@ -21,7 +21,7 @@ class Published(ProbeQuestion):
     )
     needs = ("scores",)
 
-    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: Tested, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the score of each method as a share; None if the model is not that of the paper."""
         published = published_probes(counts.facts.model)
         if published is None:

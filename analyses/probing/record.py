@@ -20,7 +20,7 @@ from ...probes import make_state_probe, registered_probes, registered_state_prob
 from ...probes.recipe import FEWEST_STEPS, steps_per_epoch
 from ...storage.plugins import extensions
 from ...storage.writing import amount
-from ..contract import Counted
+from ..contract import PlanCounts
 from ..counting.metric import Metric
 from ..shared.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
 from .rows import MIX, NAME, STATES, ProbeFacts, RightWords, StateCounts, Tried
@@ -118,7 +118,7 @@ def _recorded(layer: int) -> int | str:
     return "mix" if layer == MIX else layer
 
 
-def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes) -> Counted[ProbeFacts]:
+def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes) -> PlanCounts[ProbeFacts]:
     """Return everything that was trained and tested, as it is stored."""
     attempts = trained.attempts
     # The counts of all splits together; shape (directions, layers, heads).
@@ -152,7 +152,7 @@ def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: Trai
             np.concatenate([outcome.fractions for outcome in outcomes], axis=1),
             [outcome.edges for outcome in outcomes if outcome.edges is not None],
         )
-    return Counted(of_run, metrics, {})
+    return PlanCounts(of_run, metrics, {})
 
 
 def _digest(sentences: Sequence[Any]) -> str:

@@ -35,7 +35,7 @@ class Relations(ProbeQuestion):
     tables = (RELATIONS,)
     template = Path(__file__).with_name("relations.html.j2")
 
-    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+    def find(self, counts: Tested, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the scores by relation, punctuation included."""
         return counts.rows_by(counts.words.relation, "relation", counts.words.known)
 

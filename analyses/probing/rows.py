@@ -19,7 +19,7 @@ from ...corpora_loaders import Sentence, is_punct
 from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...reports.columns import TableColumn
 from ...reports.format import rows_of
-from ..contract import Counted, OptionSet
+from ..contract import OptionSet, PlanCounts
 from ..counting.best_head import rate, rates
 from ..counting.metric import Metric
 from ..counting.resampling import effective_number, poisson_weights
@@ -238,22 +238,22 @@ class Tested:
         min_count: the least number of words of which something is said.
     """
 
-    def __init__(self, options: OptionSet, counted: Counted[ProbeFacts]) -> None:
-        self.facts, self.min_count = counted.facts, options[CountOptions].min_count
-        self.sentences = counted.facts.tested()
+    def __init__(self, options: OptionSet, plan_counts: PlanCounts[ProbeFacts]) -> None:
+        self.facts, self.min_count = plan_counts.facts, options[CountOptions].min_count
+        self.sentences = plan_counts.facts.tested()
         self.words = TestedWords.of(self.sentences)
-        right = counted.metric(NAME, RightWords).compute()
+        right = plan_counts.metric(NAME, RightWords).compute()
         if len(right) != len(self.words.known):
             raise ValueError(f"{len(right)} predictions for {len(self.words.known)} words")
         self.attempts = [
             Attempt(tried.method, tried.task, tried.decoding, tried.run, words)
-            for tried, words in zip(counted.facts.tried, right.T, strict=True)
+            for tried, words in zip(plan_counts.facts.tried, right.T, strict=True)
         ]
         self.groups = by_method(self.attempts)
         self.states: Float[ndarray, "sentences tried 2"] | None = None
         self.edges: Bool[ndarray, "edges tried"] | None = None
-        if STATES in counted.metrics:
-            self.states, self.edges = counted.metric(STATES, StateCounts).compute()
+        if STATES in plan_counts.metrics:
+            self.states, self.edges = plan_counts.metric(STATES, StateCounts).compute()
 
     @cached_property
     def weights(self) -> Float[ndarray, "replicates sentences"]:

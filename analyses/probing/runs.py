@@ -60,18 +60,18 @@ class Runs(ProbeQuestion):
     tables = (RUNS, TRAINING)
     template = Path(__file__).with_name("runs.html.j2")
 
-    def look(self, looking: Kept) -> list[dict[str, Any]]:
+    def look(self, lookup_context: Kept) -> list[dict[str, Any]]:
         """Keep what was measured in each epoch of each training."""
-        return [asdict(epoch) for outcome in looking.trained.outcomes for epoch in outcome.history]
+        return [asdict(epoch) for outcome in lookup_context.trained.outcomes for epoch in outcome.history]
 
-    def join(self, looked: Sequence[Any]) -> Any:
+    def join(self, lookups: Sequence[Any]) -> Any:
         """Return the history of the first of merged runs, which were trained on the same sentences."""
-        return next(iter(looked), ())
+        return next(iter(lookups), ())
 
-    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> RunTables:
+    def find(self, counts: Tested, lookups: Any, earlier: Mapping[str, Any]) -> RunTables:
         """Return the score of each run, and what was measured in each epoch."""
         scores = pd.DataFrame([_run_row(counts.words, attempt) for attempt in counts.attempts])
-        return RunTables(scores, pd.DataFrame(looked, columns=[each.name for each in fields(TrainedEpoch)]))
+        return RunTables(scores, pd.DataFrame(lookups, columns=[each.name for each in fields(TrainedEpoch)]))
 
     def frames(self, answer: RunTables, results: ProbeResults) -> Mapping[str, pd.DataFrame]:
         """Return both tables."""

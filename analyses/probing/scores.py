@@ -70,7 +70,7 @@ class Scores(ProbeQuestion):
     tables = (PROBE,)
     template = Path(__file__).with_name("scores.html.j2")
 
-    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+    def find(self, counts: Tested, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the scores of all methods."""
         rows = [
             {"method": method, "decoding": decoding, **_score_columns(counts.words, attempts, counts.replicated[key])}

@@ -79,6 +79,6 @@ class StateProbeOptions(OptionGroup):
         """Whether a mix of all layers is probed."""
         return _MIX in split_names(self.layers)
 
-    def stored(self, last: int) -> tuple[int, ...]:
-        """Return the layers of a model whose states are needed, given its last one."""
-        return tuple(range(last + 1)) if self.mixed else self.chosen(last)
+    def stored(self, last: int, *, decays: bool = False) -> tuple[int, ...]:
+        """Return the layers of a model whose states are needed, given its last one and whether layer 0 decays."""
+        return tuple(range(last + 1)) if self.mixed else tuple(sorted({*self.chosen(last), *((0,) if decays else ())}))

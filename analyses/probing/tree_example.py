@@ -44,13 +44,13 @@ class TreeExamples(ProbeQuestion):
     name = "tree_example"
     template = Path(__file__).with_name("tree_example.html.j2")
 
-    def look(self, looking: Kept) -> dict[str, Any] | None:
+    def look(self, lookup_context: Kept) -> dict[str, Any] | None:
         """Keep the sentence and what the first probe that predicts edges predicts of it; None without such a probe."""
-        states, example = looking.trained.states, looking.trained.states.example
+        states, example = lookup_context.trained.states, lookup_context.trained.states.example
         for outcome in states.outcomes:
             tried = outcome.tried[0]
             if outcome.example is not None and tried.layer == states.chosen[tried.probe]:
-                sentence = looking.inputs.sentences[example]
+                sentence = lookup_context.inputs.sentences[example]
                 return {
                     "probe": tried.probe,
                     "layer": tried.layer,
@@ -61,21 +61,21 @@ class TreeExamples(ProbeQuestion):
                 }
         return None
 
-    def join(self, looked: Sequence[Any]) -> Any:
+    def join(self, lookups: Sequence[Any]) -> Any:
         """Return the example of the first of merged runs."""
-        return next(iter(looked), None)
+        return next(iter(lookups), None)
 
-    def find(self, counts: Tested, looked: Any, earlier: Mapping[str, Any]) -> TreeExample | None:
+    def find(self, counts: Tested, lookups: Any, earlier: Mapping[str, Any]) -> TreeExample | None:
         """Return the example; None without one, or if it is too long to be drawn."""
-        if looked is None or len(looked["words"]) > LONGEST:
+        if lookups is None or len(lookups["words"]) > LONGEST:
             return None
         return TreeExample(
-            probe=looked["probe"],
-            layer=looked["layer"],
-            words=tuple(looked["words"]),
-            heads=tuple(looked["heads"]),
-            kept=np.array(looked["kept"], dtype=bool),
-            predicted=np.array(looked["predicted"], dtype=np.float64),
+            probe=lookups["probe"],
+            layer=lookups["layer"],
+            words=tuple(lookups["words"]),
+            heads=tuple(lookups["heads"]),
+            kept=np.array(lookups["kept"], dtype=bool),
+            predicted=np.array(lookups["predicted"], dtype=np.float64),
         )
 
     def draw(self, answer: TreeExample, results: ProbeResults, title: str) -> Mapping[str, Figure]:

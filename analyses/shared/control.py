@@ -45,9 +45,9 @@ class OfCopies:
     added: ClassVar[tuple[TableColumn, ...]] = CONTROL_COLUMNS
     keys: ClassVar[tuple[str, ...]]
 
-    def requests(self, planning: Any) -> Iterable[Request]:
+    def requests(self, plan_context: Any) -> Iterable[Request]:
         """Count the heads of each copy."""
-        copies: list[Request] = planning.accuracy_requests()[1:]
+        copies: list[Request] = plan_context.accuracy_requests()[1:]
         return copies
 
     def columns(self, answer: tuple[pd.DataFrame, ...]) -> pd.DataFrame:

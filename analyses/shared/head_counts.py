@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from ..contract import Counted, OptionSet
+from ..contract import OptionSet, PlanCounts
 from ..counting.metric import Metric
 from ..counting.outcomes import Counts, OutcomeCounts
 from .options import CountOptions
@@ -30,8 +30,8 @@ class HeadCounts(Generic[Facts, Outcomes]):
     outcomes: type[Outcomes]
     """The class of the counts of the model and of its copies with random weights."""
 
-    def __init__(self, options: OptionSet, counted: Counted[Facts]) -> None:
-        self.options, self.facts, self._counted = options, counted.facts, counted
+    def __init__(self, options: OptionSet, plan_counts: PlanCounts[Facts]) -> None:
+        self.options, self.facts, self._counted = options, plan_counts.facts, plan_counts
         (self.metric,) = self.counted(MODEL, self.outcomes)
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from ...reports.columns import Schema, TableColumn
-from ..contract import Counted, OptionSet, Setting, Titles
+from ..contract import OptionSet, PlanCounts, Setting, Titles
 from ..counting.comparable import Comparable
 from ..questions import AnalysisOfQuestions
 from .detectors import Detectors
@@ -18,28 +18,28 @@ from .labels import Labels
 from .offsets import Offsets
 from .options import SURFACE
 from .relations import Relations
-from .rows import Planned, Statistics, SurfaceFacts, SurfaceResults
+from .rows import PlanContext, Statistics, SurfaceFacts, SurfaceResults
 from .shares import Shares, comparable_statistics, layers_table
 
 
-class Surface(AnalysisOfQuestions[SurfaceFacts, SurfaceResults, Planned, Any, Statistics], row=SURFACE):
+class Surface(AnalysisOfQuestions[SurfaceFacts, SurfaceResults, PlanContext, Any, Statistics], row=SURFACE):
     """The analysis of where attention goes by position and class of token, and how much that matters to a loss."""
 
     facts_type = SurfaceFacts
     questions = (Shares(), Offsets(), Relations(), Detectors(), Labels(), Entropy(), Gradients())
     main = "surface"
 
-    def planning(self, options: OptionSet, setting: Setting) -> Planned:
+    def plan_context(self, options: OptionSet, setting: Setting) -> PlanContext:
         """Plan the reading, which is shared with ``clusters``."""
-        return Planned(options, setting)
+        return PlanContext(options, setting)
 
-    def facts(self, planning: Planned, requests: Mapping[str, tuple[str, ...]]) -> SurfaceFacts:
+    def facts(self, plan_context: PlanContext, requests: Mapping[str, tuple[str, ...]]) -> SurfaceFacts:
         """Return what the results need of the plan."""
-        return planning.facts(requests)
+        return plan_context.facts(requests)
 
-    def counts(self, options: OptionSet, counted: Counted[SurfaceFacts]) -> Statistics:
+    def counts(self, options: OptionSet, plan_counts: PlanCounts[SurfaceFacts]) -> Statistics:
         """Return the statistics of all heads."""
-        return Statistics(options, counted)
+        return Statistics(options, plan_counts)
 
     def results_of(self, counts: Statistics, answers: Mapping[str, Any]) -> SurfaceResults:
         """Put the columns of all questions into the table of heads."""
@@ -58,18 +58,20 @@ class Surface(AnalysisOfQuestions[SurfaceFacts, SurfaceResults, Planned, Any, St
         """Return a table of where attention goes, layer by layer."""
         return layers_table(results).terminal(width)
 
-    def comparable(self, counted: Counted[SurfaceFacts]) -> Sequence[Comparable]:
+    def comparable(self, plan_counts: PlanCounts[SurfaceFacts]) -> Sequence[Comparable]:
         """Return the means over heads of all statistics, and of some of them layer by layer."""
-        return comparable_statistics(Statistics(OptionSet(), counted).metric)
+        return comparable_statistics(Statistics(OptionSet(), plan_counts).metric)
 
-    def record(self, options: OptionSet, counted: Counted[SurfaceFacts], results: SurfaceResults) -> dict[str, Any]:
+    def record(
+        self, options: OptionSet, plan_counts: PlanCounts[SurfaceFacts], results: SurfaceResults
+    ) -> dict[str, Any]:
         """Return the notes, and the names of the special tokens."""
         return {"surface": {"notes": list(results.notes), "specials": dict(results.specials)}}
 
-    def read_older(self, facts: Any, looked: Any) -> tuple[Any, Any]:
+    def read_older(self, facts: Any, lookups: Any) -> tuple[Any, Any]:
         """Return what runs before 0.4 have stored by question."""
         if "requests" in facts:
-            return facts, looked
+            return facts, lookups
         kept = dict(facts)
         reading, asked, obstacle = (kept.pop(name) for name in ("reading", "asked", "obstacle"))
         by_question = {"shares": reading["request"], "gradients": kept.pop("gradients")}
@@ -81,7 +83,7 @@ class Surface(AnalysisOfQuestions[SurfaceFacts, SurfaceResults, Planned, Any, St
             "reading": by_reading,
             "asked": {"gradients": asked},
             "notes": [f"Gradients were not computed: {obstacle}."] if obstacle else [],
-        }, looked
+        }, lookups
 
 
 SEGMENTS = Schema(

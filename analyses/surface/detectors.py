@@ -41,7 +41,7 @@ from ..shared.options import CountOptions
 from .batches import check_shape
 from .labels import MoreLabels
 from .options import SurfaceOptions
-from .rows import Planned, Statistics, SurfaceQuestion, SurfaceResults, measure_id
+from .rows import PlanContext, Statistics, SurfaceQuestion, SurfaceResults, measure_id
 
 LENGTH = 50
 """How many pieces a sequence has before it is repeated, or fewer if the model takes fewer."""
@@ -108,12 +108,12 @@ class Detectors(SurfaceQuestion):
     tables = (DETECTORS,)
     template = Path(__file__).with_name("detectors.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Read repeated sequences with the model and with copies that have random weights, and the corpus."""
-        number = planning.options[SurfaceOptions].detectors
+        number = plan_context.options[SurfaceOptions].detectors
         if not number:
             return
-        setting, maker = planning.setting, replace(planning.maker, level="token", merge="norm")
+        setting, maker = plan_context.setting, replace(plan_context.maker, level="token", merge="norm")
         inputs, first, length = repeated(setting.encoder, number, setting.max_length, setting.seed)
         of_text = {"causal": setting.encoder.causal, "seed": setting.seed}
         of_sequences = {**of_text, "first": first, "length": length}
@@ -123,13 +123,13 @@ class Detectors(SurfaceQuestion):
             ("-corpus", setting.corpus, of_text, None),
         ]
         planned += [(f"-random{k + 1}", inputs, of_sequences, k) for k in range(n_copies)]
-        replicates = planning.options[CountOptions].replicates
+        replicates = plan_context.options[CountOptions].replicates
         for suffix, read, arguments, copy in planned:
             own = {**arguments, "replicates": replicates if copy is None else 0}
             counting = CountMaps(DetectorScores, tuple(own.items()))
             yield Request(f"detectors{suffix}/{maker.kind}", "detectors", read, maker, counting, copy)
 
-    def find(self, counts: Statistics, looked: Any, earlier: Mapping[str, Any]) -> Detected | None:
+    def find(self, counts: Statistics, lookups: Any, earlier: Mapping[str, Any]) -> Detected | None:
         """Return the scores of all heads, beside the largest ones of random weights, and the labels that follow."""
         metrics = counts.counted(self.name, DetectorScores)
         if not metrics:

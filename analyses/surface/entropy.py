@@ -23,7 +23,7 @@ class Entropy(SurfaceQuestion):
     name = "entropy"
     template = Path(__file__).with_name("entropy.html.j2")
 
-    def find(self, counts: Statistics, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+    def find(self, counts: Statistics, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the entropies of all heads, which are columns of the main table."""
         return counts.tables.heads[["layer", "head", "entropy", "entropy_relative", "entropy_first"]]
 

@@ -28,7 +28,7 @@ from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, added, floating
 from ..shared.explored import head_measures
 from .options import SurfaceOptions
-from .rows import Planned, Statistics, SurfaceQuestion, SurfaceResults, class_names, measure_id
+from .rows import PlanContext, Statistics, SurfaceQuestion, SurfaceResults, class_names, measure_id
 
 GRADIENTS = Schema(
     "gradients",
@@ -70,24 +70,24 @@ class Gradients(SurfaceQuestion):
     tables = (GRADIENTS,)
     template = Path(__file__).with_name("gradients.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count the gradients of the first inputs if the model has what the loss needs."""
-        setting, chosen = planning.setting, planning.options[SurfaceOptions]
+        setting, chosen = plan_context.setting, plan_context.options[SurfaceOptions]
         if chosen.gradients == "none":
             return ()
         obstacle, head = _obstacle(chosen.gradients, setting)
         if obstacle and chosen.gradients != "auto":
             raise ModelError(f"{setting.encoder.name}: {obstacle}")
         if obstacle:
-            planning.notes.append(f"Gradients were not computed: {obstacle}.")
+            plan_context.notes.append(f"Gradients were not computed: {obstacle}.")
             return ()
         loss, inputs = _loss(chosen), setting.corpus.sentences[: chosen.gradient_sentences]
-        planning.asked[self.name] = len(inputs)
+        plan_context.asked[self.name] = len(inputs)
         shape = ("n_layers", setting.encoder.n_layers), ("n_heads", setting.encoder.n_heads)
         maker, counting = GradientMaker(loss, head, seed=setting.seed), CountWith(GradientImportance, shape)
         return (Request(f"gradients-{loss}", "gradients", inputs, maker, counting, optional=True),)
 
-    def find(self, counts: Statistics, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: Statistics, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the table of gradients, and note how it was computed, or why there is none."""
         chosen, facts = counts.options[SurfaceOptions], counts.facts
         for failure in (counts.failures.get(name) for name in facts.requests.get(self.name, ())):

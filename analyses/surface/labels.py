@@ -89,7 +89,7 @@ class Labels(SurfaceQuestion):
     )
     template = Path(__file__).with_name("labels.html.j2")
 
-    def find(self, counts: Statistics, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+    def find(self, counts: Statistics, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the labels of all heads."""
         labeled = label_heads(counts.tables.heads, Thresholds.chosen(counts.options))
         for answer in earlier.values():

@@ -41,7 +41,7 @@ class Offsets(SurfaceQuestion):
     tables = (OFFSETS,)
     template = Path(__file__).with_name("offsets.html.j2")
 
-    def find(self, counts: Statistics, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+    def find(self, counts: Statistics, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the attention of all heads by offset."""
         return counts.tables.offsets
 

@@ -27,7 +27,7 @@ class Relations(SurfaceQuestion):
         TableColumn("relation_gain", "points", "its gain over the best offset"),
     )
 
-    def find(self, counts: Statistics, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(self, counts: Statistics, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the relation of each head that is the best of any."""
         return relations_of(earlier)
 

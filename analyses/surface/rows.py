@@ -14,7 +14,7 @@ from ...corpora_loaders import PlainText
 from ...extractors import MapMaker, Segments
 from ...extractors.tokens.pieces import Pieces
 from ...reports.format import rows_of
-from ..contract import Counted, OptionError, OptionSet, Request, Setting
+from ..contract import OptionError, OptionSet, PlanCounts, Request, Setting
 from ..counting.counting import CountMaps
 from ..counting.metric import Metric
 from ..questions import Question
@@ -81,7 +81,7 @@ class SurfaceFacts:
     notes: tuple[str, ...] = merges_by("union")  # further sentences about how the numbers are computed
 
 
-class Planned:
+class PlanContext:
     """What questions plan with.
 
     Attributes:
@@ -114,8 +114,13 @@ class Statistics:
         notes: sentences about how the numbers were computed, to which questions add theirs.
     """
 
-    def __init__(self, options: OptionSet, counted: Counted[SurfaceFacts]) -> None:
-        self.options, self.facts, self.failures, self._counted = options, counted.facts, counted.failures, counted
+    def __init__(self, options: OptionSet, plan_counts: PlanCounts[SurfaceFacts]) -> None:
+        self.options, self.facts, self.failures, self._counted = (
+            options,
+            plan_counts.facts,
+            plan_counts.failures,
+            plan_counts,
+        )
         (self.metric,) = self.counted(SHARES, SurfaceStatistics)
         self.notes = [*self.facts.reading.notes_on(self.metric.n_heads), *self.facts.notes]
 
@@ -129,7 +134,7 @@ class Statistics:
         return [self._counted.metric(name, metric) for name in self.facts.requests.get(question, ())]
 
 
-SurfaceQuestion = Question[Planned, Any, Statistics, Any]
+SurfaceQuestion = Question[PlanContext, Any, Statistics, Any]
 
 
 @dataclass(frozen=True, repr=False)

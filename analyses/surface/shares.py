@@ -25,7 +25,7 @@ from ..shared.explored import address, head_measures, names_of, share
 from .figures import special_figure, statistics_figure
 from .rows import (
     CLASSES,
-    Planned,
+    PlanContext,
     Statistics,
     SurfaceQuestion,
     SurfaceResults,
@@ -147,11 +147,11 @@ class Shares(SurfaceQuestion):
     tables = (SURFACE, SURFACE_LAYERS, SURFACE_COUNTS)
     template = Path(__file__).with_name("shares.html.j2")
 
-    def requests(self, planning: Planned) -> Iterable[Request]:
+    def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count the statistics of all heads."""
-        return (planning.request,)
+        return (plan_context.request,)
 
-    def find(self, counts: Statistics, looked: Any, earlier: Mapping[str, Any]) -> SurfaceTables:
+    def find(self, counts: Statistics, lookups: Any, earlier: Mapping[str, Any]) -> SurfaceTables:
         """Return the tables of all statistics."""
         return counts.tables
 

@@ -79,7 +79,7 @@ class Accuracy(SurveyQuestion):
     tables = (SURVEY,)
     template = Path(__file__).with_name("accuracy.html.j2")
 
-    def find(self, counts: SurveyFacts, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+    def find(self, counts: SurveyFacts, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the best heads."""
         return survey_table(counts.results)
 

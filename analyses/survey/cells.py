@@ -64,7 +64,7 @@ class Cells(SurveyQuestion):
     tables = (SURVEY_CELLS,)
     template = Path(__file__).with_name("cells.html.j2")
 
-    def find(self, counts: SurveyFacts, looked: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
+    def find(self, counts: SurveyFacts, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return what was read in each cell."""
         return cells_table(counts.results)
 

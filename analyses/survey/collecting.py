@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from ..comparison.results import Pairing
-from ..contract import Counted, OptionSet
+from ..contract import OptionSet, PlanCounts
 from ..counting.comparable import Comparable
 from ..dependency.rows import DependencyFacts, Words
 
@@ -26,14 +26,14 @@ Collection = TypeVar("Collection")
 class CellCounts:
     """What was counted in a cell with one kind of map."""
 
-    counted: Counted[DependencyFacts]
+    counts: PlanCounts[DependencyFacts]
     families: Sequence[Comparable]  # the statistics that can be compared; the accuracies of the heads come first
     min_count: int  # relations with fewer words are not tested
 
     @cached_property
     def words(self) -> Words:
         """The counts of the words."""
-        return Words(OptionSet(), self.counted)
+        return Words(OptionSet(), self.counts)
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ class Differences(SurveyQuestion):
         """Return how many differences were tested, and how many of these are significant."""
         return differences_in_words(survey)
 
-    def find(self, counts: SurveyFacts, looked: Any, earlier: Mapping[str, Any]) -> ContrastTables:
+    def find(self, counts: SurveyFacts, lookups: Any, earlier: Mapping[str, Any]) -> ContrastTables:
         """Return the differences within treebanks, and those of means over treebanks."""
         within, means = counts.contrasts, counts.means
         return ContrastTables(differences_of(within, SURVEY_CONTRASTS), differences_of(means, SURVEY_MEANS))

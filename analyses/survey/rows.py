@@ -299,7 +299,7 @@ def joined_table(frames: Sequence[pd.DataFrame], schema: Schema) -> pd.DataFrame
     if not whole:
         return pd.DataFrame(columns=names).astype(kinds)
     table = pd.concat(whole, ignore_index=True) if len(whole) > 1 else whole[0]
-    return table.fillna({column: "" for column in _TEXTS if column in table})
+    return table.assign(**{column: table[column].astype(object).fillna("") for column in _TEXTS if column in table})
 
 
 def grid_size(models: Sequence[str], treebanks: Sequence[str], maps: Sequence[str]) -> str:

@@ -110,9 +110,11 @@ class Training(SurveyQuestion):
         checkpoints = checkpoints_of(facts.models)
         return TrainingCurves(checkpoints) if checkpoints else None
 
-    def find(self, counts: SurveyFacts, looked: TrainingRows | None, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
+    def find(
+        self, counts: SurveyFacts, lookups: TrainingRows | None, earlier: Mapping[str, Any]
+    ) -> pd.DataFrame | None:
         """Return the curves; None if no model has enough checkpoints."""
-        return rows_table(looked.rows, SURVEY_TRAINING) if looked and looked.rows else None
+        return rows_table(lookups.rows, SURVEY_TRAINING) if lookups and lookups.rows else None
 
     def frames(self, answer: pd.DataFrame, results: SurveyFacts) -> Mapping[str, pd.DataFrame]:
         """Return the table as it is written."""

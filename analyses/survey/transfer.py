@@ -118,9 +118,11 @@ class Transfer(SurveyQuestion):
         """Return what scores the heads of each treebank on the others, if there are several."""
         return TransferCollector(facts) if len(facts.treebanks) > 1 else None
 
-    def find(self, counts: SurveyFacts, looked: TransferRows | None, earlier: Mapping[str, Any]) -> TransferRows | None:
+    def find(
+        self, counts: SurveyFacts, lookups: TransferRows | None, earlier: Mapping[str, Any]
+    ) -> TransferRows | None:
         """Return the losses; None if no model was counted on several treebanks."""
-        return looked if looked and looked.means else None
+        return lookups if lookups and lookups.means else None
 
     def frames(self, answer: TransferRows, results: SurveyFacts) -> Mapping[str, pd.DataFrame]:
         """Return the tables as they are written."""

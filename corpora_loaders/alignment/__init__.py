@@ -2,7 +2,7 @@
 
 from .bitext import Bitext, Link, LinkFile, LinkSource, PairLinks, SentencePair, add_links
 from .links import write_links
-from .loading import load_bitext, load_links
+from .loading import load_bitext, load_link_files, load_links
 
 __all__ = [
     "Bitext",
@@ -13,6 +13,7 @@ __all__ = [
     "SentencePair",
     "add_links",
     "load_bitext",
+    "load_link_files",
     "load_links",
     "write_links",
 ]

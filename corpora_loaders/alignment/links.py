@@ -93,8 +93,7 @@ def first_read(
     name: str, path: str | Path, sizes: Sizes, first_number: int, *, one_based: bool, lenient: bool
 ) -> tuple[LinkSource, ReadFile[PairLinks]]:
     """Read a file of links for the first time, and check it; return its facts, and its pairs to be read again."""
-    first_line = next((line.strip() for _, _, line in text_lines(path) if line.strip()), "")
-    link_format = "naacl" if _NAACL.fullmatch(first_line) else "talp"  # whose reader refuses a line of neither format
+    link_format = _format_of(path)
     counted_from = 1 if one_based or link_format == "naacl" else 0
     checks = LinkChecks(path, link_format, sizes, counted_from, lenient=lenient)
     file = ReadFile(read_links, str(path), (link_format, first_number, counted_from))
@@ -111,6 +110,20 @@ def first_read(
     source = checks.finish(name)
     file.check()
     return source, file
+
+
+def number_of_pairs(path: str | Path) -> int:
+    """Return the number of sentence pairs of a file, whose first pair is number 1; a last one without links is none."""
+    last = 0
+    for pair in written_pairs(path, _format_of(path), _BEGINNING, 1):
+        last = pair.pair + 1 if pair.links or pair.null_links else last
+    return last
+
+
+def _format_of(path: str | Path) -> str:
+    """Return the name of the format of a file, by its first line that is not blank."""
+    first_line = next((line.strip() for _, _, line in text_lines(path) if line.strip()), "")
+    return "naacl" if _NAACL.fullmatch(first_line) else "talp"  # whose reader refuses a line of neither format
 
 
 def read_links(

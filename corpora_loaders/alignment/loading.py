@@ -15,13 +15,16 @@ from ..lines import file_sha256, text_lines
 from ..stream import ReadFile, Stream
 from ..tally import CorpusFile
 from .bitext import Bitext, LinkFile, PairLinks, SentencePair, check_sure, facts_of_pairs
-from .links import Sizes, first_read
+from .links import Sizes, first_read, number_of_pairs
 
 HELD_PAIRS = 1024
 """The largest number of pairs that are held in memory, about 9 MB with their links."""
 
 SEPARATORS = {"|||": "'|||'", "\t": "a tab"}
 """What may stand between the two sides of a pair in a single file, each with its name in messages."""
+
+_ANY_WORDS = 10**9
+"""More words than a sentence has, for links whose sentences are not known."""
 
 _NUMBERED = re.compile(r"\s*<s\s+snum\s*=\s*\"?([0-9]{1,9})\"?\s*>(.*)</s>\s*")
 
@@ -134,6 +137,50 @@ def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False, len
     links = tuple(pair.within(n_source, n_target) for pair, n_source, n_target in pairs_with_sizes)
     facts = (source.path, source.sha256, source.format, source.one_based)
     return LinkFile(*facts, links, source.repeated, source.null_links, source.outside)
+
+
+def load_link_files(
+    gold: str | Path, hypotheses: Mapping[str, str | Path], *, one_based: bool = False
+) -> tuple[LinkFile, dict[str, LinkFile]]:
+    """Read gold links and links of other systems without the sentences, source word first; see `load_links`.
+
+    Whether a link is to a word that its sentence has cannot be checked without the sentences.
+
+    Args:
+        gold: the file of the gold links.
+        hypotheses: the file of each system, by name. In the format talp, they count words from 0.
+        one_based: whether a talp file of gold links counts words from 1.
+
+    Raises:
+        CorpusError: a file cannot be read, the files have links for different numbers of pairs, a file seems to count
+            words from another number, or there is no sure link.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from attentionology.corpora_loaders.alignment import load_link_files
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for name, text in (("gold", "1-1 2p2\\n1-1\\n"), ("system", "0-0\\n0-1\\n")):
+        ...         _ = Path(folder, name).write_text(text)
+        ...     gold, systems = load_link_files(
+        ...         Path(folder, "gold"), {"ours": Path(folder, "system")}, one_based=True
+        ...     )
+        >>> [sorted(pair.possible) for pair in gold.links], [sorted(pair.sure) for pair in systems["ours"].links]
+        ([[(0, 0), (1, 1)], [(0, 0)]], [[(0, 0)], [(0, 1)]])
+    """
+    total = max(map(number_of_pairs, (gold, *hypotheses.values())))
+    any_words = [_ANY_WORDS] * total
+    files = {}
+    for name, path in {"": gold, **hypotheses}.items():
+        based = one_based and not name
+        source, pairs = first_read(name, path, Sizes(any_words, any_words, total), 1, one_based=based, lenient=False)
+        files[name] = LinkFile(
+            source.path, source.sha256, source.format, source.one_based, tuple(pairs(0, total)), source.repeated,
+            source.null_links,
+        )  # fmt: skip
+    of_gold = files.pop("")
+    check_sure(of_gold.source("gold"))
+    return of_gold, files
 
 
 NumberedLine = tuple[int, str]

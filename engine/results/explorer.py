@@ -60,7 +60,7 @@ def explorer_of(
     of_first_kinds: dict[str, tuple[Part, Contribution]] = {}  # by the name of the analysis
     for part in parts:
         with part.running("explored()"):
-            contribution = part.analysis.explored(options, part.counted, part.results, part.kind)
+            contribution = part.analysis.explored(options, part.counts, part.results, part.kind)
         if contribution is not None:
             contributed.append((part, contribution))
             of_first_kinds.setdefault(part.analysis.name, (part, contribution))

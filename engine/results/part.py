@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...analyses.comparison.results import contrasts_of_kinds
 from ...analyses.comparison.section import sections_by_analysis
-from ...analyses.contract import Analysis, Counted, OptionSet, Titles
+from ...analyses.contract import Analysis, OptionSet, PlanCounts, Titles
 from ...analyses.shared.options import CountOptions
 from ...reports.page import Section
 from ...reports.tables import to_json
@@ -33,8 +33,8 @@ class Part:
     analysis: Analysis[Any, Any]
     kind: str | None  # None if the analysis does not depend on the chosen kinds
     requests: tuple[str, ...]  # of its plan; the report describes what was read for the first of them
-    counted: Counted[Any]
-    looked: Any = None  # what the analysis looked up after counting
+    counts: PlanCounts[Any]
+    lookups: Any = None  # what the analysis looked up after counting
     corpus: Corpus | None = None  # as it was read, if the analysis cuts it in a way of its own
     results: Any = None  # None until `with_results`
 
@@ -54,7 +54,7 @@ class Part:
     @property
     def log(self) -> ExtractionLog:
         """The record of what was read for the analysis."""
-        return self.counted.logs[self.requests[0]]
+        return self.counts.logs[self.requests[0]]
 
     def section(self, titles: Titles) -> Section:
         """The tables, the figures and the section of the page. Figures name the kind of map unless it is weights."""
@@ -74,17 +74,17 @@ class Part:
         return running("analysis", self.analysis.name, step, type(self.analysis).__module__)
 
 
-def with_results(counted: Sequence[Part], options: OptionSet) -> tuple[Part, ...]:
+def with_results(counts: Sequence[Part], options: OptionSet) -> tuple[Part, ...]:
     """Return the parts with their results, which are made of what was counted alone."""
     parts: list[Part] = []
-    for part in counted:
+    for part in counts:
         needed = {
             earlier.analysis.name: earlier.results
             for earlier in reversed(parts)  # an analysis that is about no kind reads the results of the first kind
             if earlier.analysis.name in part.analysis.needs and (part.kind is None or earlier.kind in (None, part.kind))
         }
         with part.running("results()"):
-            results = part.analysis.results(options, part.counted, needed, part.looked)
+            results = part.analysis.results(options, part.counts, needed, part.lookups)
         parts.append(replace(part, results=results))
     return tuple(parts)
 
@@ -97,7 +97,7 @@ def compared_kinds(parts: Sequence[Part], titles: Titles, options: OptionSet) ->
     comparable = []
     for part in of_maps:
         with part.running("comparable()"):
-            comparable.append((part.analysis.name, part.kind or "", part.analysis.comparable(part.counted)))
+            comparable.append((part.analysis.name, part.kind or "", part.analysis.comparable(part.counts)))
     return contrasts_of_kinds(comparable, titles.model, min_count=options[CountOptions].min_count)
 
 
@@ -149,7 +149,7 @@ def complete_record(record: Mapping[str, Any], parts: Sequence[Part], options: O
     by_name: dict[str, dict[str, Any]] = {}  # for each entry, its values by the kind of map
     for part in parts:
         with part.running("record()"):
-            entries = part.analysis.record(options, part.counted, part.results)
+            entries = part.analysis.record(options, part.counts, part.results)
             to_json(entries)  # so that an error names the analysis
         for name, value in entries.items():
             if name in record:

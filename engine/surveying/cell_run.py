@@ -92,8 +92,8 @@ def run_cell(
     for part in run.parts:
         kind = part.kind or ""
         best[kind] = part.results.best
-        families[kind] = part.analysis.comparable(part.counted)
-        counts = CellCounts(part.counted, families[kind], job.groups[CountOptions].min_count)
+        families[kind] = part.analysis.comparable(part.counts)
+        counts = CellCounts(part.counts, families[kind], job.groups[CountOptions].min_count)
         for name, collector in collectors.items():
             of_cell = collector.keep(counts)
             if of_cell is not None:

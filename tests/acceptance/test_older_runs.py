@@ -124,10 +124,10 @@ def test_an_analysis_says_how_its_older_facts_are_read(monkeypatch):
     class Renamed(Surface):
         """An analysis that has renamed one of its facts and has dropped another."""
 
-        def read_older(self, facts: Any, looked: Any) -> tuple[Any, Any]:
+        def read_older(self, facts: Any, lookups: Any) -> tuple[Any, Any]:
             facts = {"unit": facts["inputs"], **facts}
             kept = {name: value for name, value in facts.items() if name not in ("inputs", "dropped")}
-            return super().read_older(kept, looked)
+            return super().read_older(kept, lookups)
 
     states = read_states(OLDER / "a")
     older = [
@@ -141,7 +141,7 @@ def test_an_analysis_says_how_its_older_facts_are_read(monkeypatch):
         load_run(OLDER / "a")
     found = stored_run.registered_analysis
     monkeypatch.setattr(stored_run, "registered_analysis", lambda name: Renamed() if name == "surface" else found(name))
-    facts = next(part.counted.facts for part in load_run(OLDER / "a").parts if part.analysis.name == "surface")
+    facts = next(part.counts.facts for part in load_run(OLDER / "a").parts if part.analysis.name == "surface")
     assert facts.unit == "lines"
 
 

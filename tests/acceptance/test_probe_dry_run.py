@@ -16,7 +16,7 @@ from tests.acceptance.probing import run, table
 GIVEN = (
     *("--limit", 12, "--folds", 2, "--seeds", 2, "--recipe", "paper", "--replicates", 20),
     *("--probe", "attention", "arcs+attention", "depth", "--layers", 0, 2, "mix"),
-    *("--controls", "task", "random-init:2", "--codelength"),
+    *("--controls", "task", "random-init:2", "decay", "--codelength"),
 )
 
 

@@ -135,6 +135,18 @@ def test_sentences_are_skipped_for_maps_and_states_alike(model, tmp_path):
 
 
 @pytest.mark.slow
+def test_decayed_states_are_a_floor_with_weights_of_their_own(model, tmp_path):
+    given = ("--probe", "depth", "--layers", 0, 2, "--controls", "decay")
+    out = tmp_path / "run"
+    assert run("--model", model, *SMALL, *given, "--out", out) == 0
+    rows = table(out, "probe_layers").query("score == 'nspr'").set_index("source")
+    assert pd.isna(rows.loc["decayed layer 0", "layer"])
+    losses = table(out, "probe_state_training").groupby("source")["loss"].last()
+    assert losses["decayed layer 0"] not in set(table(out, "probe_state_training").query("source == 'model'")["loss"])
+    assert "decayed layer 0" in set(table(out, "probe_state_contrasts")["second"])
+
+
+@pytest.mark.slow
 def test_two_runs_add_up_to_the_run_over_all_sentences(model, tmp_path):
     sentences = SAMPLE_TREEBANK.read_text().strip().split("\n\n")
     for name, chosen in (("train", sentences[:30]), ("a", sentences[60:80]), ("b", sentences[80:110])):

@@ -16,7 +16,7 @@ import torch
 import attentionology
 from attentionology import CorpusError, CountOptions, OptionError, load_pairs
 from attentionology.analyses import PairsOptions
-from attentionology.analyses.contract import Counted, OptionSet
+from attentionology.analyses.contract import OptionSet, PlanCounts
 from attentionology.analyses.counting.resampling import poisson_weights
 from attentionology.analyses.pairs.accuracy import PairScores, comparable_accuracy, mcnemar, scores_of, wilson
 from attentionology.analyses.pairs.critical import CriticalAttention
@@ -223,7 +223,7 @@ def counts_of(groups: list[str]) -> Any:
     pairs = tuple((name, group, "a", "b", 0, 1, 1) for name, group in zip(names, groups, strict=True))
     options: Any = OptionSet([CountOptions(replicates=100)])
     facts: Any = PairFacts({}, pairs, None, 0)  # type: ignore[arg-type]
-    return PairCounts(options, Counted(facts, {}, {}))
+    return PairCounts(options, PlanCounts(facts, {}, {}))
 
 
 def test_ties_are_not_correct_and_counted_apart():
@@ -253,7 +253,7 @@ def test_the_accuracy_of_two_models_can_be_compared():
     for pair, good in (("p0", -1.0), ("p1", -3.0), ("p2", -1.5)):
         metric.update(([f"{pair} good", f"{pair} bad"], torch.tensor([[good, 3.0], [-2.0, 3.0]], dtype=torch.float64)))
     facts = replace(counts.facts, requests={"accuracy": ("scores",)})
-    (found,) = comparable_accuracy(PairCounts(counts.options, Counted(facts, {"scores": metric}, {})))
+    (found,) = comparable_accuracy(PairCounts(counts.options, PlanCounts(facts, {"scores": metric}, {})))
     assert [(each.group, each.n, each.value) for each in found.measured] == [
         ("a", 2, 0.5),
         ("b", 1, 1),

@@ -318,7 +318,7 @@ def test_a_run_has_trees(family):
     assert "dependency_trees_best" in {shown.name for shown in section.shown}
     assert section.tables["dependency_trees"] is trees.heads
     assert section.tables["dependency_trees_best"] is trees.best
-    counted = run.parts[0].counted
+    counted = run.parts[0].counts
     metric = counted.metric(counted.facts.requests["best_heads"][0], DependencyAccuracy)
     findings = explored_dependency(results, metric, "weight").findings
     found = {each.text: each.address for each in findings if "Spanning trees of single heads" in each.text}

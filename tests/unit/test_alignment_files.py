@@ -8,9 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from attentionology.analyses.alignment.link_files import score_files, scores_section
 from attentionology.analyses.alignment.scores import LinkCounts, score_links
 from attentionology.corpora_loaders import CorpusError
-from attentionology.corpora_loaders.alignment import Bitext, LinkSource, load_bitext, load_links, write_links
+from attentionology.corpora_loaders.alignment import (
+    Bitext,
+    LinkSource,
+    load_bitext,
+    load_link_files,
+    load_links,
+    write_links,
+)
 
 PAIRS = [("das Haus", "the house ."), ("ein sehr altes Buch", "an old book"), ("ja", "yes")]
 
@@ -266,3 +274,36 @@ def test_published_scores(data_file):
         counts = score_links([pair.possible for pair in hypothesis.links], gold.links)
         scores = (counts.error_rate, counts.precision, counts.recall)
         assert " ".join(f"{100 * score:.2f}" for score in scores) == published
+
+
+GOLD = ["1-1 2p2", "1-1 2-2 3-3", "1-1"]
+NAACL = ["1 1 1 S", "1 2 2 P", "2 1 1 S", "2 2 2 S", "2 3 3 S", "3 1 1 S"]
+
+
+@pytest.mark.parametrize(("gold", "one_based"), [(GOLD, True), (NAACL, False)])
+def test_files_of_links_are_scored_without_the_sentences(tmp_path, gold, one_based):
+    paths = {
+        "all": write(tmp_path, "all", ["0-0 1-1", "0-0 1-1 2-2", "0-0", ""]),  # the last line is no pair
+        "some": write(tmp_path, "some", ["0-0 0-1", "", "0-0"]),
+    }
+    of_gold, files = load_link_files(write(tmp_path, "gold", gold), paths, one_based=one_based)
+    scores = score_files(of_gold, files, replicates=200)
+    every, some = scores.table.to_dict("records")
+    assert (scores.pairs, every["name"], some["name"]) == (3, "all", "some")
+    # |A| = 6, |S| = 5, |A ∩ S| = 5, |A ∩ P| = 6; and 3, 5, 2, 2.
+    assert [every["error_rate"], some["error_rate"], some["difference"]] == pytest.approx([0, 1 - 4 / 8, 1 - 4 / 8])
+    assert [some["precision"], some["recall"]] == pytest.approx([2 / 3, 2 / 5])
+    assert 0 <= some["difference_low"] <= 0.5 <= some["difference_high"]
+    [finding] = scores_section(scores).findings
+    assert (
+        finding.text == "0.0 % is the error rate of all, on 3 sentence pairs."
+    )  # the interval of the difference has 0
+
+
+def test_files_of_links_that_do_not_fit_together_are_refused(tmp_path):
+    gold = write(tmp_path, "gold", GOLD)
+    short, zero = write(tmp_path, "short", ["0-0"]), write(tmp_path, "zero", ["1-1"] * 20)
+    assert "short: 1 lines of links for 3 sentence pairs" in error(load_link_files, gold, {"x": short}, one_based=True)
+    assert "use one_based=True" in error(load_link_files, zero, {"x": zero})
+    possible = write(tmp_path, "possible", ["0p0"])
+    assert "no sure link" in error(load_link_files, possible, {"x": possible})

@@ -66,7 +66,7 @@ class Agreement(Analysis[str, Any]):
         """What a verb attends to most is its subject, or it is wrong."""
         return Guesses(("verb->subject",), most_attended, cases="distant subject", right=distant_subjects)
 
-    def results(self, options: Any, counted: Any, needed: Any, looked: Any) -> Any:
+    def results(self, options: Any, counted: Any, needed: Any, lookups: Any) -> Any:
         """The counts."""
         return counted.metric(counted.facts, DependencyAccuracy).compute()
 

@@ -82,7 +82,7 @@ class Good(Analysis[Any, Any]):
         request = Request(name, "good", setting.corpus, setting.maps, CountMaps(self.metric))
         return Plan((request,), Facts(name, dict(setting.corpus.relations)))
 
-    def results(self, options, counted, needed, looked):
+    def results(self, options, counted, needed, lookups):
         means = counted.metric(counted.facts.request, self.metric).compute().numpy()
         rows = [(layer + 1, head + 1, mean) for layer, row in enumerate(means) for head, mean in enumerate(row)]
         relations = sorted(counted.facts.relations.items())
@@ -224,9 +224,9 @@ def test_what_is_kept_in_the_analysis():
         self.last = plan.facts.request
         return plan
 
-    def results(self, options, counted, needed, looked):
+    def results(self, options, counted, needed, lookups):
         facts = replace(counted.facts, request=self.last)
-        return Good.results(self, options, replace(counted, facts=facts), needed, looked)
+        return Good.results(self, options, replace(counted, facts=facts), needed, lookups)
 
     refused(changed(plan=plan, results=results), "for the kind 'weight' of two kinds of maps", check_kinds)
 
@@ -234,8 +234,8 @@ def test_what_is_kept_in_the_analysis():
 def of_words(fails: Any) -> Any:
     """A method of results that does something else with the number of words."""
 
-    def results(self, options, counted, needed, looked):
-        tables = Good.results(self, options, counted, needed, looked)
+    def results(self, options, counted, needed, lookups):
+        tables = Good.results(self, options, counted, needed, lookups)
         return fails(tables, counted)
 
     return results
@@ -352,8 +352,8 @@ def test_facts_that_cannot_be_stored():
         plan = Good.plan(self, options, setting)
         return Plan(plan.requests, replace(plan.facts, relations={"dep": {1, 2}}))
 
-    def results(self, options, counted, needed, looked):
-        return Good.results(self, options, replace(counted, facts=Facts(counted.facts.request, {})), needed, looked)
+    def results(self, options, counted, needed, lookups):
+        return Good.results(self, options, replace(counted, facts=Facts(counted.facts.request, {})), needed, lookups)
 
     refused(
         changed(plan=plan, results=results),
@@ -367,8 +367,8 @@ def test_results_that_need_more_than_what_is_stored():
         self.corpora = [*getattr(self, "corpora", []), setting.corpus]
         return Good.plan(self, options, setting)
 
-    def results(self, options, counted, needed, looked):
-        tables = Good.results(self, options, counted, needed, looked)
+    def results(self, options, counted, needed, lookups):
+        tables = Good.results(self, options, counted, needed, lookups)
         words = len(self.corpora.pop()) if self.corpora else 0
         return {**tables, "good": tables["good"].assign(words=words)}
 

@@ -23,7 +23,7 @@ class Numbers(DependencyQuestion):
     name = "numbers"
     tables = (NUMBER,)
 
-    def find(self, counts: Any, looked: Any, earlier: Mapping[str, Any]) -> Any:
+    def find(self, counts: Any, lookups: Any, earlier: Mapping[str, Any]) -> Any:
         return pd.DataFrame({"rows": [len(counts.members)]})
 
     def frames(self, answer: Any, results: Any) -> Mapping[str, pd.DataFrame]:
@@ -33,12 +33,12 @@ class Numbers(DependencyQuestion):
 class OfItsOwn(Numbers):
     """It counts with a request, which a run that was stored earlier does not have."""
 
-    def requests(self, planning: Any) -> Any:
-        return [next(iter(planning.accuracy_requests()))]
+    def requests(self, plan_context: Any) -> Any:
+        return [next(iter(plan_context.accuracy_requests()))]
 
-    def find(self, counts: Any, looked: Any, earlier: Mapping[str, Any]) -> Any:
+    def find(self, counts: Any, lookups: Any, earlier: Mapping[str, Any]) -> Any:
         (_,) = counts.facts.requests[self.name]
-        return super().find(counts, looked, earlier)
+        return super().find(counts, lookups, earlier)
 
 
 class Undeclared(Numbers):
@@ -47,9 +47,9 @@ class Undeclared(Numbers):
 
 
 class Meddling(Numbers):
-    def find(self, counts: Any, looked: Any, earlier: Mapping[str, Any]) -> Any:
+    def find(self, counts: Any, lookups: Any, earlier: Mapping[str, Any]) -> Any:
         earlier["best_heads"].best["total"] += 1
-        return super().find(counts, looked, earlier)
+        return super().find(counts, lookups, earlier)
 
 
 class Adding(Numbers):
@@ -58,7 +58,7 @@ class Adding(Numbers):
 
 
 class Silent(Numbers):
-    def find(self, counts: Any, looked: Any, earlier: Mapping[str, Any]) -> Any:
+    def find(self, counts: Any, lookups: Any, earlier: Mapping[str, Any]) -> Any:
         return None
 
 

@@ -81,7 +81,7 @@ def test_values_are_the_heldout_accuracies_of_the_report(run, other, comparison)
 def test_kinds_of_one_run_are_compared_as_two_runs_are(encoder, treebank, run):
     both = analyze(encoder, treebank, maps=["weight", "norm"])
     norm = analyze(encoder, treebank, maps="norm")
-    families = [(part.analysis.name, str(part.kind), part.analysis.comparable(part.counted)) for part in both.parts]
+    families = [(part.analysis.name, str(part.kind), part.analysis.comparable(part.counts)) for part in both.parts]
     of_kinds = contrasts_of_kinds(families, "tiny", min_count=20)
     assert of_kinds is not None
     of_runs = compare(run, norm, min_count=20)

@@ -309,7 +309,7 @@ class Clash(Analysis[str, int]):
     def plan(self, options, setting):
         return Plan((request("clash", setting.corpus),), "")
 
-    def results(self, options, counted, needed, looked):
+    def results(self, options, counted, needed, lookups):
         return counted.metric("clash", CountSentences).compute()
 
     def section(self, results, titles):
@@ -374,7 +374,7 @@ def part_of(kind: str) -> Any:
     found = Contribution(findings=(Finding(f"Found by {kind}.", "#"),), **said)  # type: ignore[arg-type]
     analysis = SimpleNamespace(name="own", explored=lambda options, counted, results, kind: found)
     return SimpleNamespace(
-        analysis=analysis, kind=kind, counted=None, results=None, running=lambda step: nullcontext(),
+        analysis=analysis, kind=kind, counts=None, results=None, running=lambda step: nullcontext(),
         show=lambda width: f"results of {kind}",
     )  # fmt: skip
 

@@ -197,12 +197,12 @@ def test_a_mix_is_a_row_without_a_layer_and_is_compared_with_the_chosen_one():
 def test_shares_of_layers_count_how_long_their_states_are():
     # softmax(ln 3, 0) is 3/4 and 1/4; times the lengths 1 and 9, the shares are 1/4 and 3/4.
     learned = {"gamma": 2.0, "layers": [0, 1], "s": [math.log(3), 0.0], "norms": [1.0, 9.0]}
-    looked = [{"probe": "arcs", "run": 1, "fold": 1, **learned}]
+    lookups = [{"probe": "arcs", "run": 1, "fold": 1, **learned}]
     none: Any = None
-    table = Mixes().find(none, looked, {})
+    table = Mixes().find(none, lookups, {})
     assert table is not None
     assert table[["layer", "mean_norm", "gamma"]].to_numpy().tolist() == [[0, 1, 2], [1, 9, 2]]
     np.testing.assert_allclose(table["softmax_s"], [0.75, 0.25], rtol=1e-6)
     np.testing.assert_allclose(table["norm_weighted"], [0.25, 0.75], rtol=1e-6)
-    assert Mixes().join([looked, [*looked]]) == looked
-    assert Mixes().join([looked, [{**looked[0], "gamma": 1.0}]]) is None
+    assert Mixes().join([lookups, [*lookups]]) == lookups
+    assert Mixes().join([lookups, [{**lookups[0], "gamma": 1.0}]]) is None

@@ -23,14 +23,14 @@ class First(Question[Any, Any, Any, Any]):
         Schema("last", "One row.", (COLUMN,)),
     )
 
-    def passes(self, planning: Any) -> float:
+    def passes(self, plan_context: Any) -> float:
         return 1.4
 
-    def find(self, counts: Any, looked: Any, earlier: Mapping[str, Any]) -> Any:
-        return {"looked": looked, "earlier": dict(earlier)}
+    def find(self, counts: Any, lookups: Any, earlier: Mapping[str, Any]) -> Any:
+        return {"lookups": lookups, "earlier": dict(earlier)}
 
     def summary(self, answer: Any, results: Any) -> Mapping[str, Any]:
-        return {"table": [answer["looked"]]}
+        return {"table": [answer["lookups"]]}
 
 
 class Second(First):
@@ -38,21 +38,21 @@ class Second(First):
     tables = ()
     added = (TableColumn("more", "number", "another value"),)
 
-    def join(self, looked: Sequence[Any]) -> Any:
-        return sum(looked)
+    def join(self, lookups: Sequence[Any]) -> Any:
+        return sum(lookups)
 
     def summary(self, answer: Any, results: Any) -> Mapping[str, Any]:
-        return {"more": [answer["looked"]]}
+        return {"more": [answer["lookups"]]}
 
 
 class Both(AnalysisOfQuestions[Any, Any, Any, Any, Any]):
     name = "both"
     questions = (First(), Second())
 
-    def planning(self, options: Any, setting: Any) -> Any:
+    def plan_context(self, options: Any, setting: Any) -> Any:
         return None
 
-    def facts(self, planning: Any, requests: Any) -> Any:
+    def facts(self, plan_context: Any, requests: Any) -> Any:
         return requests
 
     def counts(self, options: Any, counted: Any) -> Any:
@@ -76,22 +76,22 @@ class OfFirst(Both):
     main = "table"
 
 
-def found(looked: Any) -> Any:
+def found(lookups: Any) -> Any:
     counted: Any = None
-    return Both().results(OptionSet(), counted, {"other": "results"}, looked)
+    return Both().results(OptionSet(), counted, {"other": "results"}, lookups)
 
 
 @pytest.mark.parametrize(
-    ("looked", "first", "second"),
+    ("lookups", "first", "second"),
     [
         ({"first": {"a": 1}, "second": {"a": 2}}, 1, 2),
         ({"first": {"a": 1, "b": 3}, "second": {"a": 2, "b": 4}}, None, 6),  # of two runs that were merged
         (None, None, 0),
     ],
 )
-def test_what_merged_runs_have_looked_up_is_that_of_all_or_of_none(looked, first, second):
-    answers = found(looked).answers
-    assert (answers["first"]["looked"], answers["second"]["looked"]) == (first, second)
+def test_what_merged_runs_have_looked_up_is_that_of_all_or_of_none(lookups, first, second):
+    answers = found(lookups).answers
+    assert (answers["first"]["lookups"], answers["second"]["lookups"]) == (first, second)
 
 
 def test_a_question_sees_other_analyses_and_the_questions_before_it():

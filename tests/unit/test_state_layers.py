@@ -161,10 +161,10 @@ def test_parameters_are_those_of_the_task_itself():
 
     outcomes = [outcome("model", "gold", 170), outcome("model", "types", 160), outcome("random weights", "gold", 170)]
     states = SimpleNamespace(outcomes=[*outcomes, outcome("model", "types", 150)], chosen={"label:upos": 0})
-    looking: Any = SimpleNamespace(trained=SimpleNamespace(states=states))
-    looked = Layers().look(looking) or {}
-    assert looked["parameters"] == {"label:upos": 170}
-    assert len(looked["history"]) == len(looked["tried"]) == 4
+    lookup_context: Any = SimpleNamespace(trained=SimpleNamespace(states=states))
+    lookups = Layers().look(lookup_context) or {}
+    assert lookups["parameters"] == {"label:upos": 170}
+    assert len(lookups["history"]) == len(lookups["tried"]) == 4
 
 
 COLUMNS = [*tried("distance", (0, 1), floors=("chain",)), *tried("label:upos", (0, 1))]
@@ -182,8 +182,8 @@ def probed(number: int, seed: int = 0) -> Any:
     return stored(of, COLUMNS, random_fractions(of, COLUMNS, seed))
 
 
-def results_of(given: Any, looked: Any) -> Any:
-    return Probing().results(OptionSet([CountOptions()]), given, {}, {"layers": looked, "runs": {"texts": []}})
+def results_of(given: Any, lookups: Any) -> Any:
+    return Probing().results(OptionSet([CountOptions()]), given, {}, {"layers": lookups, "runs": {"texts": []}})
 
 
 def test_everything_is_shown_from_what_is_stored(tmp_path):

@@ -30,6 +30,7 @@ from attentionology.probes import (
     batch_from_array,
     control_labels,
     control_trees,
+    decayed,
     labels,
     scored,
     tree_depths,
@@ -203,6 +204,15 @@ def test_labels_are_those_of_the_columns():
         with pytest.raises(ValueError, match="unknown label"):
             labels(sentence, key)
     assert kept_words(sentence).tolist() == [True, True, True, False]
+
+
+@pytest.mark.parametrize("words", [1, 2, 7])
+def test_decayed_states_are_means_of_neighbors_whose_weights_halve(words):
+    states = torch.randn(words, 3, generator=torch.Generator().manual_seed(1))
+    for place, row in enumerate(decayed(states).tolist()):
+        weights = [0.5 ** abs(other - place) for other in range(words)]
+        expected = [sum(map(float.__mul__, weights, of)) / sum(weights) for of in zip(*states.tolist(), strict=True)]
+        assert row == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_smallest_tree_is_that_of_all_trees():

@@ -131,7 +131,7 @@ def test_transfer_is_a_recount_of_two_runs(grid, surveyed, runs, chosen_on, scor
 def counted(run, relation):
     """The counts over the corpus and its replicates of one relation."""
     (part,) = run.parts
-    metric = part.counted.metric(part.counted.facts.requests["best_heads"][0], DependencyAccuracy)
+    metric = part.counts.metric(part.counts.facts.requests["best_heads"][0], DependencyAccuracy)
     subsets, replicates = metric.split_counts()
     index = metric.groups.index(relation)
     return subsets.correct[index, 0], subsets.total[index, 0], replicates.correct[index], replicates.total[index]
@@ -152,7 +152,7 @@ def test_intervals_are_those_of_a_loop_over_replicates(grid, surveyed, runs):
     accuracies = [right[head] / total for right, total in zip(scored_again, totals, strict=True)]
     assert (float(row["low"]), float(row["high"])) == pytest.approx(tuple(np.quantile(accuracies, [0.025, 0.975])))
     (part,) = runs["second"].parts
-    own = next(one for one in part.analysis.comparable(part.counted)[0].measured if one.group == "case")
+    own = next(one for one in part.analysis.comparable(part.counts)[0].measured if one.group == "case")
     of_choices = [scored[argbest(right)] / n for right in chosen_again]
     assert min(chosen_totals) > 0
     deviations = []
@@ -295,7 +295,7 @@ def test_layers_are_means_of_what_their_own_heads_reach(grid, surveyed, runs):
     del surveyed
     row = read(grid, "survey_training").query("treebank == 'first' and layer == 3 and step == 10").iloc[0]
     (part,) = runs["first"].parts
-    metric = part.counted.metric(part.counted.facts.requests["best_heads"][0], DependencyAccuracy)
+    metric = part.counts.metric(part.counts.facts.requests["best_heads"][0], DependencyAccuracy)
     subsets, _ = metric.split_counts()
     accuracies, words = [], 0
     for index, name in enumerate(metric.groups):

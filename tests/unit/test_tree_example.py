@@ -84,14 +84,14 @@ def test_distances_are_those_of_the_first_run_of_the_chosen_layer():
         return StateOutcome((column,), np.zeros((1, 1, 2)), example=np.full((4, 4), float(layer)))
 
     states = SimpleNamespace(outcomes=[outcome(1), outcome(2)], chosen={"distance": 2}, example=1)
-    looking: Any = SimpleNamespace(
+    lookup_context: Any = SimpleNamespace(
         trained=SimpleNamespace(states=states), inputs=SimpleNamespace(sentences=[None, SENTENCE])
     )
-    looked = TreeExamples().look(looking)
-    assert looked == {**LOOKED, "predicted": [[2.0] * 4] * 4}
-    assert TreeExamples().join([looked, None]) == looked
+    lookups = TreeExamples().look(lookup_context)
+    assert lookups == {**LOOKED, "predicted": [[2.0] * 4] * 4}
+    assert TreeExamples().join([lookups, None]) == lookups
     states.outcomes = [StateOutcome(outcome(2).tried, np.zeros((1, 1, 2)))]  # of a probe without distances
-    assert TreeExamples().look(looking) is None
+    assert TreeExamples().look(lookup_context) is None
 
 
 @pytest.mark.parametrize(

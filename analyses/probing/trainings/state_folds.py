@@ -29,8 +29,8 @@ from ....storage.cache_log import CacheLog
 from ....storage.plugins import running
 from ..rows import MIX, layer_name
 
-MODEL, RANDOM_WEIGHTS = "model", "random weights"
-"""What states are read from."""
+MODEL, RANDOM_WEIGHTS, DECAY = "model", "random weights", "decayed layer 0"
+"""What states are read from: the model, its copies, or layer 0 as `attentionology.probes.decayed` mixes it."""
 
 GOLD, BEHAVIORS = "gold", "behaviors"
 """The task itself, and the control task that probes of attention have, too."""
@@ -266,6 +266,8 @@ def training_key(probe: StateProbe, training: StateTraining, split: StateSplit) 
             words.update(json.dumps([sentence.words, list(probe.gold(sentence)), sentence.relations]).encode())
         folders = [of.folders[layer].name for of in training.states_of(store) for layer in of.layers]
         depends_on[role] = *folders, words.hexdigest()
+    if training.source == DECAY:
+        depends_on["changed"] = DECAY
     if probe.reads_maps:
         depends_on["maps"] = [maps.folder.name for maps in (split.maps.train, split.maps.dev) if maps is not None]
     return hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:24]

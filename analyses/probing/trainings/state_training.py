@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from numpy import ndarray
 
 from ....corpora_loaders import Sentence
 from ....extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, StoredStates, store_states
-from ....probes import StateProbe, make_state_probe
+from ....probes import StateProbe, decayed, make_state_probe
 from ....probes.splits import CorrectWords, Split, controlled
 from ....reports.progress import progress_bar
 from ..methods import RANDOM
@@ -30,6 +30,7 @@ from .inputs import ProbingInputs, Workspace, split_stores, store_treebanks
 from .state_codes import CodeOutcome, train_codes
 from .state_folds import (
     BEHAVIORS,
+    DECAY,
     GOLD,
     MODEL,
     RANDOM_WEIGHTS,
@@ -95,7 +96,8 @@ def train_state_probes(
     if not names:
         return TrainedStates()
     last = inputs.encoder.n_layers
-    stored = options.states.stored(last)
+    decays = [name for name in names if options.probes.decays() and not _made(name, options).reads_maps]
+    stored = options.states.stored(last, decays=bool(decays))
     layers = (*options.states.chosen(last), *([MIX] if options.states.mixed else []))
     trainer = _Trainer(options, inputs, workspace)
     stores = trainer.store(inputs.encoder, inputs.stores, stored, "states")
@@ -120,7 +122,7 @@ def train_state_probes(
         of_copy = trainer.store(twin, maps, stored, f"states of {label}")
         compared += _trainings(options, names, layers, RANDOM_WEIGHTS, GOLD, _state_splits(cut, of_copy), copy)
         used += of_copy.values()
-    floors = trainer.floors(names, splits, links)
+    floors = [*trainer.floors(names, splits, links), *trainer.decays(decays, splits)]
     outcomes = [*floors, *model, *trainer.train(compared, "what they are compared with")]
     codes = tuple(trainer.codes([*of_model, *compared])) if options.states.codelength else ()
     return TrainedStates(
@@ -279,6 +281,18 @@ class _Trainer:
                     StateTried(name, NO_LAYER, source, GOLD, run, *score, dev=None) for score in probe.metrics
                 )
                 yield StateOutcome(tried, of_source, self._edges(splits, edges[source, run]))
+
+    def decays(self, names: Sequence[str], splits: tuple[StateSplit, ...]) -> Iterator[StateOutcome]:
+        """Train probes on the states of layer 0 that are mixed with their neighbors, and score them as floors."""
+        mixed = tuple(
+            StateSplit(
+                split.train.changed(decayed), split.dev.changed(decayed), split.test.changed(decayed), split.maps
+            )
+            for split in splits
+        )
+        trainings = _trainings(self.options, names, (0,), DECAY, GOLD, mixed)
+        for outcome in self.train(trainings, "the probes of decayed states"):
+            yield replace(outcome, tried=tuple(replace(tried, layer=NO_LAYER, dev=None) for tried in outcome.tried))
 
     def _edges(
         self, splits: Sequence[StateSplit], found: Sequence[Sequence[ndarray] | None]

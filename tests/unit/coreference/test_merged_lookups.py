@@ -44,7 +44,7 @@ def test_runs_of_0_3_are_merged_like_those_of_today():
     """Each has a name of its own for its texts, and a run that was merged before has the ensembles of several."""
     (stored,) = json.loads(OLDER.read_text(encoding="utf-8"))["analyses"]
     other = {**stored["looked"], "account": {**stored["looked"]["account"], "scored": 5}, "ensembles": [[], []]}
-    one, two = (Coreference().read_older(stored["facts"], looked)[1] for looked in (stored["looked"], other))
+    one, two = (Coreference().read_older(stored["facts"], lookups)[1] for lookups in (stored["looked"], other))
     together = merged_facts(one, two)
     accounts = list(together["best_heads"].values())
     assert [account["scored"] for account in accounts] == [6, 5]
