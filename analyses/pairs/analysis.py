@@ -14,7 +14,7 @@ from .accuracy import Accuracy, accuracy_table, comparable_accuracy
 from .critical import Critical, critical_table
 from .needed import Needed
 from .options import PAIRS
-from .rows import Kept, PairCounts, PairFacts, PairResults, PlanContext
+from .rows import LookupContext, PairCounts, PairFacts, PairResults, PlanContext
 from .scores import ScoreMaker
 
 _NO_HEAD = (
@@ -23,7 +23,7 @@ _NO_HEAD = (
 )
 
 
-class MinimalPairs(AnalysisOfQuestions[PairFacts, PairResults, PlanContext, Kept, PairCounts], row=PAIRS):
+class MinimalPairs(AnalysisOfQuestions[PairFacts, PairResults, PlanContext, LookupContext, PairCounts], row=PAIRS):
     """The analysis of minimal pairs."""
 
     facts_type = PairFacts
@@ -43,11 +43,11 @@ class MinimalPairs(AnalysisOfQuestions[PairFacts, PairResults, PlanContext, Kept
 
     def lookup_context(
         self, options: OptionSet, plan: Plan[PairFacts], counts: PairCounts, read: Reader
-    ) -> tuple[str, Kept]:
+    ) -> tuple[str, LookupContext]:
         """Return what scores sentences once more."""
         makers = [request.maker for request in plan.requests]
         scorer = next((maker.scorer for maker in makers if isinstance(maker, ScoreMaker)), None)
-        return "pairs", Kept(counts, plan.requests[0], read, scorer)
+        return "pairs", LookupContext(counts, plan.requests[0], read, scorer)
 
     def results_of(self, counts: PairCounts, answers: Mapping[str, Any]) -> PairResults:
         """Put the answers together."""

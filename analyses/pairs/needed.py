@@ -19,7 +19,7 @@ from ..comparison.differences import holm
 from ..shared.explored import address
 from .accuracy import Scores, mcnemar
 from .options import PairsOptions
-from .rows import ALL, Kept, PairCounts, PairQuestion, PairResults, PlanContext, nats_bounds
+from .rows import ALL, LookupContext, PairCounts, PairQuestion, PairResults, PlanContext, nats_bounds
 from .scores import EstimateMaker, WithoutMaker, by_pair
 
 NEEDED = Schema(
@@ -69,7 +69,7 @@ class Needed(PairQuestion):
         rows = 1 if plan_context.scorer.causal else 10  # of a sentence of about ten pieces
         return 2.0 * len(plan_context.pairs) * rows * (4 + number / 2)
 
-    def look(self, lookup_context: Kept) -> dict[str, Any] | None:
+    def look(self, lookup_context: LookupContext) -> dict[str, Any] | None:
         """Estimate the effects of all heads, and score all sentences without those that have the largest ones."""
         number = lookup_context.options[PairsOptions].needed_heads
         if lookup_context.scorer is None or not number:

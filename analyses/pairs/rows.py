@@ -141,7 +141,7 @@ def _scorer(chosen: PairsOptions, setting: Setting) -> tuple[Scorer | None, str]
     return scorer, f"the pseudo-log-likelihood, in which the model sees {seen} beside each masked piece, in nats"
 
 
-class Kept:
+class LookupContext:
     """What questions look up with: the plan, the counts, and what reads sentences.
 
     Attributes:
@@ -198,7 +198,7 @@ class PairCounts:
         return mean, low, high
 
 
-PairQuestion = Question[PlanContext, Kept, PairCounts, Any]
+PairQuestion = Question[PlanContext, LookupContext, PairCounts, Any]
 
 
 @dataclass(frozen=True, repr=False)
