@@ -235,7 +235,7 @@ class Run:
             >>> run = analyze("demo", "sample", analyses="dependency", options=options)
             >>> decisions = run.decisions("3-9").query("direction == 'dep->head' and relation == 'det'")
             >>> decisions[["form", "gold_form", "picked_form", "right"]].values.tolist()[:2]
-            [['the', 'beds', 'beds', 1], ['a', 'map', 'map', 1]]
+            [['a', 'strip', 'strip', 1], ['an', 'laundry', 'laundry', 1]]
         """
         if not heads:
             raise OptionError("give at least one head, such as 8-10, or best")

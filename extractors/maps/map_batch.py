@@ -145,7 +145,7 @@ class MapBatch:
             >>> from attentionology import extract
             >>> [batch] = extract("demo", "Cats sleep.")
             >>> of_head = batch.to_dataframe().query("layer == 3 and head == 9 and from_label == 'sleep'")
-            >>> of_head["to_label"].tolist(), of_head["value"].round(2).tolist()
+            >>> of_head["to_label"].tolist(), [round(float(value), 2) for value in of_head["value"]]
             (['[CLS]', 'Cats', 'sleep', '.', '[SEP]'], [0.78, 0.02, 0.03, 0.13, 0.05])
         """
         import pandas as pd
