@@ -82,7 +82,8 @@ def advice(without: str, kind: str) -> str:
 
 def advice_of_direction(texts: Iterable[str], kind: str) -> str:
     """Say in one line that matplotlib writes words in the wrong direction; empty if it does not."""
-    if mpl.__version_info__ >= (3, 11) or not is_right_to_left(list(texts)):  # 3.11 connects and orders letters
+    # Version 3.11 connects and orders letters. Titles and legends beside the words are in another script.
+    if mpl.__version_info__ >= (3, 11) or not any(is_right_to_left([text]) for text in texts):
         return ""
     return (
         f"Matplotlib {mpl.__version__} writes the letters of right-to-left words from the left in a {kind}; install "

@@ -39,7 +39,7 @@ COREFERENCE: dict[str, Any] = {
 DEPENDENCY: dict[str, Any] = {
     "map_facts": ["fact a", "fact b"],
     "min_count": 11,
-    "is_enhanced": False,
+    "gold": "basic",
     "mistakes": [("obj", "3-4", "#of-obj")],
     "example": {
         **HEAD,
@@ -183,7 +183,10 @@ COMPARISON: dict[str, Any] = {
             "short": "SHORT",
             "heading": "LONG",
             "table": "[table]",
-            "significant": 2,
+            "family": "FAMILY",
+            "names": ("a", "b"),
+            "above": 2,
+            "below": 1,
             "figure": "drawn",
             "contrast": {"statement": "STATEMENT.", "tested": [1, 2, 3]},
         }
@@ -346,8 +349,6 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "survey": (
         SURVEY,
         (
-            "What failed [survey_failures]",
-            "fit the treebanks [survey_fit]",
             '<p id="choose-norm" hidden><label>relation <select id="relation-norm">',
             "Gray entries have fewer than 11 words. An entry leads to its head in the report",
             "m1 on t1, 5 (root) and 6 (empty node); m2 on t2, 7 (root) and 8 (empty node). obj [accuracies]",
@@ -371,6 +372,8 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "[figure survey_training_2]",
             "as means over the relations with at least 11 words.",
             "tables/survey_training.csv, and so are the curves of c1, c2.",
+            "What failed [survey_failures]",
+            "fit the treebanks [survey_fit]",
             'document.querySelectorAll(".relation" + "-norm")];',
             'document.getElementById("relation" + "-norm");',
             'document.getElementById("choose" + "-norm").hidden = false;',
@@ -419,9 +422,11 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "comparison": (
         COMPARISON,
         (
-            "First. Second. SHORT STATEMENT. [table] Of 3 tested groups, 2 differ significantly",
+            "First. Second. Where the differences are",
+            "FAMILY a b 3 2 1",
+            "SHORT STATEMENT. Of 3 tested groups, 3 differ significantly",
             "[figure drawn] Each dot",
-            "Dots are filled if the difference is significant.",
+            "Dots are filled if the difference is significant. [table]",
             "Drawn together [figure both] CAPTION",
             "Groups with fewer than 11 decisions",
         ),

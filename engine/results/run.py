@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ...analyses.coreference.rows import CoreferenceResults
     from ...analyses.dependency.rows import DependencyResults
     from ...analyses.norms.rows import NormResults
+    from ...analyses.pairs.rows import PairResults
     from ...analyses.surface.rows import SurfaceResults
 
 MOST_SHOWN = 5
@@ -123,6 +124,8 @@ class Run:
     @overload
     def __getitem__(self, key: Literal["alignment"]) -> AlignmentResults: ...
     @overload
+    def __getitem__(self, key: Literal["pairs"] | tuple[Literal["pairs"], str]) -> PairResults: ...
+    @overload
     def __getitem__(self, key: Literal["ablation"] | tuple[Literal["ablation"], str]) -> AblationResults: ...
     @overload
     def __getitem__(self, key: str | tuple[str, str]) -> Any: ...
@@ -159,6 +162,11 @@ class Run:
     def clusters(self) -> ClusterResults:
         """The results of the analysis ``clusters``."""
         return cast("ClusterResults", self._results_named("clusters"))
+
+    @property
+    def pairs(self) -> PairResults:
+        """The results of the analysis ``pairs``."""
+        return cast("PairResults", self._results_named("pairs"))
 
     @property
     def norms(self) -> NormResults:

@@ -147,8 +147,8 @@ def test_the_question_of_groups_of_documents(monkeypatch):
     """The documents of the check belong to no groups, so that each gets one."""
     loaded = corpora.loaded
 
-    def in_groups(paths, *, mentions):
-        documents: Any = loaded(paths, mentions=mentions)
+    def in_groups(paths, **kinds):
+        documents: Any = loaded(paths, **kinds)
         labels = itertools.cycle(PAIRS[-1])
         labeled = tuple(
             replace(each, labels=(label,)) for each, label in zip(documents.documents, labels, strict=False)

@@ -147,7 +147,7 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("coreference", {"mistakes": COREFERENCE["mistakes"][:1]}, ("1-2",), ('<a href="#of-all">all, head 3-4</a>.',)),
     (
         "dependency",
-        {"is_enhanced": True},
+        {"gold": "enhanced"},
         ("root is not shown",),
         (
             "Heads that are the root or an empty node are left out",
@@ -303,14 +303,8 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("clusters", {"neighbors": {}}, ("[head_neighbors]", "nats within"), ("[head_clusters]",)),
     ("clusters", {"clusters": 1}, (), ("into 1 cluster. Their",)),
     ("clusters", {"silhouette": NAN}, ("silhouette",), ("into 4 clusters.",)),
-    ("comparison", part(short="LONG"), (), ('<h2 id="ID">LONG</h2>',)),
-    ("comparison", part(significant=3), (), ('<h2 id="ID" title="LONG">SHORT</h2>', "3 differ significantly")),
-    (
-        "comparison",
-        part(contrast={"statement": "STATEMENT.", "tested": []}),
-        ("tested groups, 2", "Dots are filled"),
-        ("None of these differences is tested.", "on the right. No difference is tested."),
-    ),
+    ("comparison", part(short="LONG"), ("title=",), ("<summary>LONG</summary>",)),
+    ("comparison", part(above=4), (), ('<summary title="LONG">SHORT</summary>', "5 differ significantly")),
     ("comparison", part(figure=""), ("Each dot",), ("Drawn together",)),
     ("comparison", {"together": {}}, ("Drawn together",), ("[figure drawn]",)),
 ]
