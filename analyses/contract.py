@@ -209,7 +209,7 @@ class Analysis(ABC, Generic[Facts, Results]):
     def read_older(self, facts: Any, lookups: Any) -> tuple[Any, Any]:
         """Return stored facts, and what `follow_up` had returned, in the form in which this version stores them.
 
-        Every stored run passes through here before it is read. When fields of `facts_type` or `looked_type` change,
+        Every stored run passes through here before it is read. When fields of `facts_type` or `lookup_type` change,
         override this, so that runs of earlier versions of the analysis can still be reported, merged and compared.
 
         Args:

@@ -122,4 +122,5 @@ def setup(app: Any) -> None:
     app.connect("source-read", generate.complete)
     app.connect("doctree-read", mark_wide)
     app.connect("autodoc-process-docstring", references.split_attributes, priority=400)  # before napoleon
+    app.connect("autodoc-skip-member", references.skip_of_scikit_learn)
     app.connect("missing-reference", references.resolve)

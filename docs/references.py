@@ -118,3 +118,10 @@ def _origin(name: str) -> tuple[str, str] | None:
         module, qualified = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
         return (module, qualified) if isinstance(module, str) and isinstance(qualified, str) else None
     return None
+
+
+def skip_of_scikit_learn(app: object, what: str, name: str, member: object, skip: bool, options: object) -> bool | None:
+    """Leave out the methods for metadata that scikit-learn gives its estimators, whose texts link to its own pages."""
+    if name == "get_metadata_routing" or (name.startswith("set_") and name.endswith("_request")):
+        return True
+    return None

@@ -161,7 +161,7 @@ class MapBatch:
         return pd.concat(tables, ignore_index=True)
 
     def to_xarray(self) -> Any:
-        """Return a list of `xarray.DataArray`, one for each sentence, with the coordinates layer, head, from and to.
+        """Return a list of ``xarray.DataArray``, one for each sentence, with the coordinates layer, head, from and to.
 
         Layers and heads are counted from 1; the coordinates ``from_label`` and ``to_label`` are words or tokens.
 
