@@ -106,7 +106,7 @@ class Analysis(ABC, Generic[Facts, Results]):
         summary: one or two sentences for ``--help`` about what the analysis does.
         facts_type: the type of the facts of its plans, which determines how stored facts are read; ``object`` for
             facts that JSON returns unchanged, such as a string.
-        looked_type: the same for what `follow_up` returns.
+        lookup_type: the same for what `follow_up` returns.
 
     Example:
         >>> from dataclasses import replace

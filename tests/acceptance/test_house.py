@@ -53,13 +53,13 @@ def distance(tmp_path_factory):
 
 
 def test_help_has_the_options_of_an_analysis_from_outside(distance, tmp_path):
-    process = python(*CLI, "analyze", "--help", folder=tmp_path, paths=(distance,))
+    process = python(*CLI, "analyze", "--help-all", folder=tmp_path, paths=(distance,))
     assert process.returncode == 0, process.stderr
     text = " ".join(process.stdout.replace("│", " ").split())
     assert "distance: how many words away each head looks on average." in text
     assert "--farthest" in text
     assert "How many heads to list, those that look farthest first." in text
-    assert "--farthest" not in python(*CLI, "analyze", "--help", folder=tmp_path).stdout
+    assert "--farthest" not in python(*CLI, "analyze", "--help-all", folder=tmp_path).stdout
 
 
 def naive_distances(model: str, limit: int) -> dict[tuple[int, int], float]:

@@ -78,7 +78,7 @@ def test_frequencies_from_a_file(bert, tmp_path, capsys):
         (["--analyses", "norms", "norms"], "named twice"),
         (
             ["--analyses", "norms", "--map", "alti"],
-            "--map is for dependency or surface or clusters or coreference, not",
+            "--map is for dependency or surface or clusters or coreference or pairs, not",
         ),
         (["--analyses", "norms", "--control", "random-init"], "--control is for dependency"),
         (["--ff-sentences", "3"], "--ff-sentences is for norms, not among --analyses dependency surface clusters"),

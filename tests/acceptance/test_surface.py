@@ -236,8 +236,8 @@ def test_clusters_alone_say_how_the_maps_were_read(bert, text, tmp_path, capsys)
 @pytest.mark.parametrize(
     ("options", "status", "message"),
     [
-        (["--corpus", "sample.conllu"], 2, "--corpus or --text, not both"),
-        (["--corpus", "sample"], 2, "--corpus or --text, not both"),
+        (["--corpus", "sample.conllu"], 2, "give one of --corpus, --text and --minimal-pairs"),
+        (["--corpus", "sample"], 2, "give one of --corpus, --text and --minimal-pairs"),
         (["--analyses"], 2, "--analyses needs at least one name"),
         (["--tokens", "surface"], 2, "--tokens is for treebanks"),
         (["--segment-ids", "pair"], 2, "--segment-ids is for --segments"),

@@ -19,7 +19,7 @@ from tests.documents import corpus, random_document, window
 from tests.maps import batch_of
 from tests.reference.naive import around_choices
 from tests.reference.naive_coreference import to_resolve
-from tests.shown_tables import as_shown, distinct, in_latex, on_page
+from tests.shown_tables import as_shown, distinct, in_latex, on_page, percent
 
 N_HEADS = 12
 """Two layers, three heads, two directions."""
@@ -224,8 +224,11 @@ def test_the_finding_says_more_only_with_the_whole_interval(made):
         [text] = [finding.text for finding in findings if "averaged maps" in finding.text]
         return text
 
-    assert text_of(table).startswith(f"In none of {len(table)} rows")
+    assert text_of(table).startswith(f"0 of {len(table)} rows of the table of ensembles (")
     table.loc[table["type"] == "all", "gain_low"] = 0.01
     n = table.set_index("type").loc["all", "total"]
-    assert text_of(table).startswith(f"In 1 of {len(table)} rows")
-    assert f"(50.0 % of {n}, one head 40.0 %; +10.0 points [1.0, 20.0])" in text_of(table)
+    assert text_of(table).startswith(f"1 of {len(table)} rows of the table of ensembles (")
+    rules = percent(
+        results.tables.best.query("candidates == 'preceding' and type == 'all'")["rule_based_accuracy"].item()
+    )
+    assert f"(50.0 % of {n}, one head 40.0 %, the rules {rules} %; +10.0 points [1.0, 20.0])" in text_of(table)

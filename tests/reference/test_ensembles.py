@@ -25,7 +25,7 @@ from tests import tiny
 from tests.dependency import answered, explored_dependency, made_results
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.reference.naive import around_choices
-from tests.shown_tables import as_shown, in_latex, on_page
+from tests.shown_tables import as_shown, in_latex, on_page, percent
 
 WAYS = ("dep->head", "head->dep", "both")
 
@@ -206,12 +206,22 @@ def test_the_finding_says_more_only_with_the_whole_interval(corpus):
     accuracy, made = results(corpus, **values)
     texts = [finding.text for finding in explored_dependency(made, accuracy, "weight").findings]
     [text] = [text for text in texts if "averaged maps" in text]
-    assert text.startswith("For 1 of 1 relation with at least 1 word, averaged maps of several heads find more")
-    assert "(50.0 % of" in text
-    assert "one head 40.0 %" in text
+    assert text.startswith(
+        "1 of 1 relation with at least 1 word are found more often by averaged maps of several heads than by one head, "
+        "where both are chosen on one half of the sentences and scored on the other: nsubj by "
+    )
+    row = made.ensembles.iloc[0]
+    best = made.best.set_index("relation").loc["nsubj"]
+    offset = f"{percent(best['heldout_accuracy'] - best['heldout_gain'])} % by the fixed offset {best['offset']:+d}"
+    gain = "+10.0 points [2.0, 20.0]"
+    assert f"(50.0 % of {row['total']} words, one head 40.0 %, {offset}; {gain})." in text
     none = answered(made, ensembles=made.ensembles.assign(gain_low=0.0))
     texts = [finding.text for finding in explored_dependency(none, accuracy, "weight").findings]
-    assert any(text.startswith("For none of 1 relation with at least 1 word, averaged") for text in texts)
+    [text] = [text for text in texts if "averaged maps" in text]
+    assert text == (
+        "0 of 1 relation with at least 1 word are clearly found more often by averaged maps of several heads than by "
+        "one head."
+    )
 
 
 def test_nothing_is_said_of_ensembles_without_intervals(corpus):
@@ -220,7 +230,7 @@ def test_nothing_is_said_of_ensembles_without_intervals(corpus):
     both = answered(made, ensembles=pd.concat([made.ensembles, without]))
     texts = [finding.text for finding in explored_dependency(both, accuracy, "weight").findings]
     [text] = [text for text in texts if "averaged maps" in text]
-    assert text.startswith("For 1 of 1 relation with at least 1 word in at least 20 sentences, averaged maps")
+    assert text.startswith("1 of 1 relation with at least 1 word in at least 20 sentences are found more often by")
     texts = [f.text for f in explored_dependency(answered(made, ensembles=without), accuracy, "weight").findings]
     assert not any("averaged maps" in text for text in texts)
 

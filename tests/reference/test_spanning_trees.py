@@ -254,13 +254,13 @@ def test_the_finding_says_better_only_with_both_whole_intervals(made):
     better = made._replace(best=made.best.assign(**gains))
     (text, head), _ = tree_findings(better)
     total = made.best["total"].iloc[0]
-    assert text.startswith("Spanning trees of single heads are better than both chains")
-    assert f"reach 50.0 % UAS of {total} words (chains: 30.0 % if each word depends on the next one, +20.0" in text
-    assert "The ensembles together reach 50.0 %" in text
-    assert text.rstrip(".").rstrip("←↔").split("all sentences is ")[1].startswith(head)
+    assert text.startswith(f"50.0 % UAS of {total} words is what trees of single heads reach held out, better than")
+    assert "better than both chains of neighbors (30.0 % if each word depends on the next one, +20.0" in text
+    assert " 50.0 % by the ensembles together, " in text
+    assert text.split("all sentences is ")[1].startswith(head)
     for chain in ("next", "previous"):
         equal = better._replace(best=better.best.assign(**{f"{chain}_gain_low": 0.0}))
-        assert all("are not clearly better than both chains" in text for text, _ in tree_findings(equal))
+        assert all("held out, not clearly better than both chains" in text for text, _ in tree_findings(equal))
     alone = better._replace(best=better.best.assign(head_gain_low=0.0))
     assert not any("ensembles together" in text for text, _ in tree_findings(alone))
     none = better._replace(best=better.best.iloc[:0])
@@ -285,10 +285,10 @@ def test_the_finding_has_the_numbers_of_its_score(made):
             f"{as_shown(row, 'previous_accuracy')} % if each word depends on the one before, {gain(row, 'previous')}"
         )
         text = (
-            "Spanning trees of single heads are better than both chains of neighbors: held out, heads chosen on the "
-            f"other half reach {as_shown(row, 'heldout_accuracy')} % {score} of {row['total']:,} words (chains: "
-            f"{chains}); the best on all sentences is {row['heads']}. The ensembles together reach "
-            f"{as_shown(together, 'heldout_accuracy')} %, {gain(together, 'head')} over single heads."
+            f"{as_shown(row, 'heldout_accuracy')} % {score} of {row['total']:,} words is what trees of single heads "
+            f"reach held out, better than both chains of neighbors ({chains}); the best head on all sentences is "
+            f"{row['heads']}. {as_shown(together, 'heldout_accuracy')} % by the ensembles together, "
+            f"{gain(together, 'head')} over single heads."
         )
         expected.append((text, row["heads"].strip("←")))
     assert list(tree_findings(made._replace(best=best))) == expected
@@ -321,7 +321,7 @@ def test_a_run_has_trees(family):
     counted = run.parts[0].counts
     metric = counted.metric(counted.facts.requests["best_heads"][0], DependencyAccuracy)
     findings = explored_dependency(results, metric, "weight").findings
-    found = {each.text: each.address for each in findings if "Spanning trees of single heads" in each.text}
+    found = {each.text: each.address for each in findings if "trees of single heads" in each.text}
     best_of_all = [re.findall(r"all sentences is (\d+-\d+)", text) for text in found]
     assert list(found.values()) == [f"#head={head}&kind=weight" for (head,) in best_of_all]
     assert len(found) == 2

@@ -199,11 +199,15 @@ def test_what_is_shown_is_what_the_table_says(corpus):
         assert cells[heading] == latex[heading] == percent(row[f"{name}_heldout"])
         assert cells[more] == latex[more.replace("−", "-")] == f"{percent(gain, '+')} [{percent(low)}, {percent(high)}]"
     (axes,) = best_heads_figure(best, min_count=1).axes[:1]
-    (line,) = [line for line in axes.lines if line.get_label() == "nearest word by part of speech"]
-    drawn = [row["relation"] for row in shown.rows if row["is_frequent"]]
-    assert line.get_xdata() == pytest.approx(
-        [100 * best.set_index("relation").loc[r, "tag_rule_heldout"] for r in drawn]
-    )
+    (line,) = [line for line in axes.lines if line.get_label() == "best rule (position or parts of speech)"]
+    drawn = [row for row in best.to_dict("records") if row["relation"] in {row["relation"] for row in shown.rows}]
+    drawn.sort(key=lambda row: (row["relation"] != "all", -row["accuracy"]))  # the total is on top
+    of_rules = [
+        (row["heldout_accuracy"] - row["heldout_gain"], row["tag_offset_heldout"], row["tag_rule_heldout"])
+        for row in drawn
+    ]
+    assert len(of_rules) > 2
+    assert line.get_xdata() == pytest.approx([100 * max(rates) for rates in of_rules])
 
 
 def test_a_run_counts_rules_where_words_have_parts_of_speech():

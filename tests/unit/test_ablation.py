@@ -262,14 +262,20 @@ def test_what_is_shown_is_what_the_tables_say(run):
     )
 
 
-@pytest.mark.parametrize(("p", "said"), [(0.01, "Heads that find relations have a larger"), (0.2, "It was not shown")])
+@pytest.mark.parametrize(
+    ("p", "said"),
+    [
+        (0.01, "heads that find relations have a larger effect"),
+        (0.2, "it was not shown that heads that find relations have a larger effect"),
+    ],
+)
 def test_the_conclusion_hangs_on_the_joint_test(run, p, said):
     results, _ = run
     found = results["ablation"]
     tables = replace(found.tables, summary=found.tables.summary.assign(p=p, mean_rank=0.25, above=2, relations=3))
     text = conclusion(replace(found, tables=tables))
-    assert text.startswith(said)
-    assert "2 of 3 relations; mean relative rank 0.25" in text
+    assert text.startswith(f"2 of 3 relations have a head with an effect above the mean of its layer: {said} on")
+    assert text.endswith(f"(mean relative rank 0.25, where 0.5 is chance; p = {p:.4f}).")
 
 
 def test_the_joint_test_shuffles_heads_within_layers():

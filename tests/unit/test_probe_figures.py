@@ -184,7 +184,9 @@ def test_findings_lead_to_the_head_with_the_largest_weight(order):
     assert {*views} <= ids
     arrow = best["direction"].replace("->", "→")
     weight = f"{best['weight']:.3f}"
-    assert explorer.findings[1].text.endswith(f"head {best['layer']}-{best['head']} ({arrow}, {weight}).")
+    assert explorer.findings[1].text == (
+        f"{weight} is the largest weight of the probe attention, that of head {best['layer']}-{best['head']} ({arrow})."
+    )
     assert explorer.phrases[f"{best['layer']}-{best['head']}"] == (
         f"has rank 1 of 6 in the probe attention, by its weight of {weight} ({arrow})",
     )

@@ -10,7 +10,7 @@ interface Props {
   onFollow: (address: string, head: number | null) => void;
 }
 
-const NUMBER = /^[-+−]?\d[\d.,]*(?! ?-)(?: of [\d,]+)?(?: %| points)?(?: \[[^\]]*\])?(?= )/;
+const NUMBER = /^[-+\u2212]?\d[\d.,]*(?! ?-)(?: of [\d,]+)?(?: %| points)?(?: \[[^\]]*\])?(?= )/;
 
 /** The text with the number that it begins with in bold, and its heads as chips. */
 function Words({ text, data }: { text: string; data: Explorer }) {

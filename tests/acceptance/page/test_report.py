@@ -108,7 +108,7 @@ def test_tables_and_figures_say_what_they_are(open_page, report):
     figures = page.locator("main figure > svg:not(.atl svg)")
     assert_count(figures, 4)  # two in each section
     for figure, axis in zip(
-        figures.all(), ["words whose head is found (%) (horizontal)", "obj: 1-3, 30 %"] * 2, strict=True
+        figures.all(), ["words whose head is found (%) (horizontal)", "obj: 30 % by 1-3 head→dep."] * 2, strict=True
     ):
         assert figure.get_attribute("role") == "img"
         assert figure.get_attribute("aria-label").startswith("Figure: a model on a corpus")

@@ -13,6 +13,7 @@ from attentionology.analyses.contract import Titles
 from attentionology.analyses.coreference.best_heads import best_table
 from attentionology.analyses.coreference.contrasts import PAIRS
 from attentionology.analyses.coreference.failures import CoreferenceFailures, failure_tables
+from attentionology.reports.table import rare_rows
 from tests.coreference import changed, coreference_section, explored_coreference, groups_of, made_results, shown_tables
 from tests.documents import counted_mentions, random_batch
 from tests.shown_tables import (
@@ -24,6 +25,7 @@ from tests.shown_tables import (
     in_latex,
     in_terminal,
     on_page,
+    printed,
     with_control,
     with_unit,
 )
@@ -99,7 +101,13 @@ def test_best_heads_in_a_wide_terminal(results):
         "random": "% control_accuracy",
     }
     expected = cells(best_rows(results, ["preceding"]), columns, "")
-    assert in_terminal(best_table(results), 200) == expected
+    table = best_table(results)
+    with rare_rows(shown=True):
+        assert in_terminal(table, 200) == expected
+    frequent = [row for row in expected if not row["n"].startswith("(")]
+    assert len(frequent) == len(expected) - 1
+    assert in_terminal(table, 200) == frequent
+    assert f"And 1 rarer one (fewer than {MIN_COUNT} mentions): --rare, or tables/" in printed(table.terminal(200), 200)
 
 
 def test_other_candidates(results):
@@ -233,9 +241,10 @@ def findings(counted, min_count=1, **values):
 
 def test_the_finding_names_the_most_frequent_mistake_where_it_is_clear(counted):
     [text], best = findings(counted)
-    assert f"Where head {best['layer']}-{best['head']}, the best for all mentions, is wrong" in text
-    assert f"most often picks the nearest mention: for 30.0 % [25.0, 35.0] of {best['total']} mentions" in text
-    assert "(the nearest candidate: 12.5 % [10.0, 15.0])" in text
+    assert text == (
+        f"30.0 % [25.0, 35.0] of {best['total']} mentions: where head {best['layer']}-{best['head']}, the best for all "
+        "mentions, is wrong, it most often picks the nearest mention (the nearest candidate: 12.5 % [10.0, 15.0])."
+    )
     assert findings(counted, share_high=0.26)[0] == []  # the intervals overlap
     assert [findings(counted, min_count=best["total"] + more)[0] for more in (0, 1)] == [[text], []]  # too few mentions
 
@@ -315,14 +324,19 @@ def test_the_finding_about_ensembles_begins_with_the_largest_gain(counted):
 
     (found,) = said(table)
     of = f"rows of the table of ensembles ({', '.join(named(row) for row in rows)})"
-    assert found[0].startswith(f"In {count - 1} of {count} {of}, averaged maps of several heads find more antecedents")
-    last = f"{named(rows[-1])} by {count - 1}-1→ (50.0 % of 100, one head 40.0 %; +20.0 points [1.0, 95.0])"
+    assert found[0].startswith(
+        f"{count - 1} of {count} {of} have more antecedents that averaged maps of several heads find than one head, "
+        "where both are chosen on one half of the documents and scored on the other: "
+    )
+    rules = with_unit(rows[-1], "rule_based_accuracy", "%")
+    of_last = f"50.0 % of 100, one head 40.0 %, the rules {rules}; +20.0 points [1.0, 95.0]"
+    last = f"{named(rows[-1])} by {count - 1}-1→ ({of_last})"
     assert f": {last}; {named(rows[-2])} by" in found[0]
     assert found[1] == leads_to(rows[-1])
     assert said(table[:1]) == [
         (
-            "In none of 1 row of the table of ensembles (all mentions), averaged maps of several heads clearly find "
-            "more antecedents than one head on documents that did not choose them.",
+            "0 of 1 row of the table of ensembles (all mentions) have clearly more antecedents that averaged maps of "
+            "several heads find than one head on documents that did not choose them.",
             leads_to(rows[0]),
         )
     ]
@@ -331,7 +345,8 @@ def test_the_finding_about_ensembles_begins_with_the_largest_gain(counted):
 
 def test_notes_say_what_is_scored_and_how_groups_differ(results):
     notes = " ".join(best_table(results).notes)
-    assert f"fewer than {MIN_COUNT} mentions. Candidates are head words of the preceding mentions." in notes
+    assert best_table(results).rare == f"fewer than {MIN_COUNT} mentions"
+    assert notes.startswith("Candidates are head words of the preceding mentions.")
     assert "Scored: 77 of 99 mentions that have an antecedent. Asked for, but with no right candidate: 3." in notes
     (row,) = results.contrasts.best.query("candidates == 'preceding'").to_dict("records")
     first, second = (f"{row[name]} {as_shown(row, f'{name}_accuracy')}" for name in ("first", "second"))

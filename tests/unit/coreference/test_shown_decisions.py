@@ -34,10 +34,24 @@ def test_the_finding_has_the_numbers_of_the_best_head():
     accuracy = with_unit(row, "accuracy accuracy_low accuracy_high", "%")
     rules, held_out = (as_shown(row, f"{name}_accuracy") for name in ("rule_based", "heldout"))
     gain = with_unit(row, "heldout_gain heldout_gain_low heldout_gain_high", "points", "+")
+    assert row["rule_based_accuracy"] > max(row["head_match_accuracy"], row["nearest_accuracy"])
+    head = f"head {row['layer']}-{row['head']}"
     assert finding.text == (
-        f"Head {row['layer']}-{row['head']} finds an antecedent of {accuracy} of {row['total']:,} mentions, and the "
-        f"rules of {rules} %. Held out, the best heads have {held_out} %, more than the rules ({gain})."
+        f"{held_out} % of {row['total']:,} mentions have an antecedent that the best head ({head}) finds held out, "
+        f"more than the rules ({gain}); {rules} % by the rules, the strongest baseline."
     )
+    assert finding.more == f"On the documents that chose it, {head} finds {accuracy}."
+
+
+def test_the_finding_names_a_baseline_that_is_stronger_than_the_rules():
+    metric = counted_mentions(60)
+    tables = metric.compute()
+    best = tables.best.assign(rule_based_accuracy=0.25, head_match_accuracy=0.375, nearest_accuracy=0.3)
+    (finding, *_) = explored_coreference(
+        made_results(tables._replace(best=best), min_count=1), metric, "weight"
+    ).findings
+    strongest = "37.5 % by the nearest candidate with the same head word, the strongest baseline, 25.0 % by the rules"
+    assert f"; {strongest}." in finding.text
 
 
 @pytest.mark.parametrize(
@@ -57,7 +71,8 @@ def test_the_finding_says_on_which_side_of_the_rules_the_heads_are(low, high, ve
     best = tables.best[tables.best["type"] == "all"].assign(gain=low, heldout_gain=low, heldout_accuracy=0.25, **gains)
     results = made_results(tables._replace(best=best), min_count=1)
     (finding, *_) = explored_coreference(results, metric, "weight").findings
-    assert f"Held out, the best heads have 25.0 %, {verdict} the rules (" in finding.text
+    assert finding.text.startswith("25.0 % of ")
+    assert f" finds held out, {verdict} the rules (" in finding.text
 
 
 def test_the_summary_of_a_head_names_the_first_type_that_it_is_the_best_for():
