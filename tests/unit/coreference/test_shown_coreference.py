@@ -104,9 +104,7 @@ def test_best_heads_in_a_wide_terminal(results):
     table = best_table(results)
     with rare_rows(shown=True):
         assert in_terminal(table, 200) == expected
-    frequent = [row for row in expected if not row["n"].startswith("(")]
-    assert len(frequent) == len(expected) - 1
-    assert in_terminal(table, 200) == frequent
+    assert in_terminal(table, 200) == expected[:-1]
     assert f"And 1 rarer one (fewer than {MIN_COUNT} mentions): --rare, or tables/" in printed(table.terminal(200), 200)
 
 
@@ -324,13 +322,10 @@ def test_the_finding_about_ensembles_begins_with_the_largest_gain(counted):
 
     (found,) = said(table)
     of = f"rows of the table of ensembles ({', '.join(named(row) for row in rows)})"
-    assert found[0].startswith(
-        f"{count - 1} of {count} {of} have more antecedents that averaged maps of several heads find than one head, "
-        "where both are chosen on one half of the documents and scored on the other: "
-    )
-    rules = with_unit(rows[-1], "rule_based_accuracy", "%")
-    of_last = f"50.0 % of 100, one head 40.0 %, the rules {rules}; +20.0 points [1.0, 95.0]"
-    last = f"{named(rows[-1])} by {count - 1}-1→ ({of_last})"
+    more = "have more antecedents that averaged maps of several heads find than one head, where both are chosen on one "
+    assert found[0].startswith(f"{count - 1} of {count} {of} {more}half of the documents and scored on the other: ")
+    of_last = f"50.0 % of 100, one head 40.0 %, the rules {as_shown(rows[-1], 'rule_based_accuracy')} %"
+    last = f"{named(rows[-1])} by {count - 1}-1→ ({of_last}; +20.0 points [1.0, 95.0])"
     assert f": {last}; {named(rows[-2])} by" in found[0]
     assert found[1] == leads_to(rows[-1])
     assert said(table[:1]) == [
@@ -345,7 +340,6 @@ def test_the_finding_about_ensembles_begins_with_the_largest_gain(counted):
 
 def test_notes_say_what_is_scored_and_how_groups_differ(results):
     notes = " ".join(best_table(results).notes)
-    assert best_table(results).rare == f"fewer than {MIN_COUNT} mentions"
     assert notes.startswith("Candidates are head words of the preceding mentions.")
     assert "Scored: 77 of 99 mentions that have an antecedent. Asked for, but with no right candidate: 3." in notes
     (row,) = results.contrasts.best.query("candidates == 'preceding'").to_dict("records")
