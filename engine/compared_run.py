@@ -82,10 +82,14 @@ def load_compared_run(folder: Path) -> ComparedRun:
     return replace(ComparedRun.of(run), inputs=frozenset(states.inputs))
 
 
+_LATER_CHOICES = {"ensemble_method": "published", "pll": "l2r"}
+"""Options that came later than the first runs, and are a choice among names, with their defaults."""
+
+
 def differ_in(first: Mapping[str, Any], second: Mapping[str, Any], name: str) -> bool:
     """Whether two runs differ in an option. A run of an earlier version has no value of an option that came later."""
     values = [options[name] for options in (first, second) if name in options]
-    return values[0] != values[1] if len(values) == 2 else bool(values[0])
+    return values[0] != values[1] if len(values) == 2 else bool(values[0]) and values[0] != _LATER_CHOICES.get(name)
 
 
 def names_of(runs: Sequence[Compared]) -> list[str]:

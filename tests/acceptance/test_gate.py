@@ -180,6 +180,8 @@ def test_a_run_before_an_option_was_there_does_not_differ_in_it():
     assert not differ_in(later, earlier, "punctuation")
     assert differ_in(earlier, {"punctuation": ("AuxK",)}, "punctuation")
     assert differ_in(earlier, later, "lenient")
+    assert not differ_in(earlier, {"pll": "l2r"}, "pll")
+    assert differ_in({"pll": "original"}, earlier, "pll")
 
 
 def test_pairs_without_a_gold_label_are_no_class_of_an_explanation(tmp_path):
