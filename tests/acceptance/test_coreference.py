@@ -6,7 +6,9 @@ import functools
 import json
 import re
 from collections import Counter
+from html import unescape
 from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pandas as pd
@@ -147,7 +149,7 @@ def test_demo_model_finds_antecedents(demo_encoder, data_file, tmp_path):
 def test_tables_of_the_sample(model, tmp_path, capsys):
     out = tmp_path / "run"
     options = ("--max-length", 64, "--stride", 40, "--limit", 3, "--replicates", 50, "--out", out)
-    assert run("--model", model, "--analyses", "coreference", *options) == 0
+    assert run("--model", model, "--analyses", "coreference", "--failures", "best", *options) == 0
     shown = capsys.readouterr().out
     assert "Best attention head per type of mention" in shown
     assert "windows of up to 64 pieces that start at most 40 apart" in shown
@@ -161,11 +163,16 @@ def test_tables_of_the_sample(model, tmp_path, capsys):
     assert (examples.groupby(["document", "before", "mention"], dropna=False)["antecedent"].min() == 0).all()
     heaviest = examples.groupby(["right", "document", "before", "mention"], dropna=False)["weight"].idxmax()
     assert (examples.loc[heaviest, "antecedent"] == examples.loc[heaviest, "right"]).all()
+    assert {*examples["right"]} == {True, False}
     assert examples.groupby("right")["document"].nunique().max() == 3
     assert not [name for name in best if str(name).startswith("paper")]
     page = (out / "report.html").read_text()
-    for text in ("Where the best head is right", "Where the best head is wrong", "the word whose syntactic head is"):
-        assert text in page
+    assert "the word whose syntactic head is" in page
+    first = row_of(best, candidates="preceding", type="all")
+    head = f"{first['layer']}-{first['head']}"
+    [link] = re.findall(rf'<a href="([^"]*)">all, head {head}</a>', page)
+    asked = {"head": head, "relation": "coreference", "direction": first["direction"], "show": "wrong"}
+    assert dict(parse_qsl(unescape(link).removeprefix("#"))) == asked
     for name in ("coreference_best", "coreference_heads", "coreference_distances"):
         assert (out / f"figures/{name}.svg").exists()
     record = json.loads((out / "run.json").read_text())

@@ -122,23 +122,25 @@ def test_different_sentences_with_the_same_ids_are_drawn_independently(runs):
     first, second = (load_compared_run(runs[name]) for name in ("a", "other"))
     ids = [set(read_states(runs[name]).inputs) for name in ("a", "other")]
     assert ids[0] == ids[1]
-    [contrast] = [one for one in compare(first, second, min_count=5).contrasts if one.analysis == "dependency"]
-    assert contrast.pairing == "unpaired"
-    families = [run.families["dependency", "weight"][0] for run in (first, second)]
-    by_id = {row.group: row for row in differences(*families, min_count=5)}
-    checked = 0
-    for row in contrast.differences:
-        one, other = by_id[row.group].first, by_id[row.group].second
-        if one and other and row.first and row.second and row.low < row.high:
-            # The replicates are those of the run, in another order: variances stay, and the covariance vanishes.
-            assert sorted(row.second.deviations) == sorted(other.deviations)
-            assert (row.first.deviations == one.deviations).all()
-            assert (row.second.deviations != other.deviations).any()
-            expected = np.sqrt(one.deviations.var(ddof=1) + other.deviations.var(ddof=1))
-            assert (row.high - row.low) / (2 * 1.959964) == pytest.approx(expected, rel=0.15)
-            assert (one.deviations - other.deviations).std() < 0.8 * expected
-            checked += 1
-    assert checked >= 2
+    contrasts = [one for one in compare(first, second, min_count=5).contrasts if one.analysis == "dependency"]
+    families = zip(*(run.families["dependency", "weight"] for run in (first, second)), strict=True)
+    for contrast, families_of_both in zip(contrasts, families, strict=True):
+        assert contrast.pairing == "unpaired"
+        assert {family.family for family in families_of_both} == {contrast.family}
+        by_id = {row.group: row for row in differences(*families_of_both, min_count=5)}
+        checked = 0
+        for row in contrast.differences:
+            one, other = by_id[row.group].first, by_id[row.group].second
+            if one and other and row.first and row.second and row.low < row.high:
+                # The replicates are those of the run, in another order: variances stay, and the covariance vanishes.
+                assert sorted(row.second.deviations) == sorted(other.deviations)
+                assert (row.first.deviations == one.deviations).all()
+                assert (row.second.deviations != other.deviations).any()
+                expected = np.sqrt(one.deviations.var(ddof=1) + other.deviations.var(ddof=1))
+                assert (row.high - row.low) / (2 * 1.959964) == pytest.approx(expected, rel=0.15)
+                assert (one.deviations - other.deviations).std() < 0.8 * expected
+                checked += 1
+        assert checked >= 2
 
 
 def test_the_same_sentences_are_still_paired(runs):
