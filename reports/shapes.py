@@ -77,14 +77,17 @@ def row_columns(
     total = 0.0
 
     def write(texts: Sequence[str], heading: str, side: int, offset: float, alignment: str) -> None:
-        for row, text in [(-1, heading), *enumerate(texts)]:
+        # From the top of the axes to a heading it is always as far: rows become higher the fewer they are, so that
+        # a heading one row above a single row would leave the axes no room.
+        for row, text in [(-0.5, heading), *enumerate(texts)]:
+            above = 0.8 * size if row < 0 else 0
             place: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
             look: dict[str, Any] = {"color": "#666666"} if row < 0 else {}
             label = axes.annotate(
-                text, (side, row), (72 * offset, 0), ha=alignment, va="center", annotation_clip=False,
+                text, (side, row), (72 * offset, above), ha=alignment, va="center", annotation_clip=False,
                 **place, **style, **look,
             )  # fmt: skip
-            label.set_url(None if row < 0 else links[row])
+            label.set_url(None if row < 0 else links[int(row)])
 
     place = -_GAP
     for index, (heading, texts) in reversed([*enumerate(left.items())]):

@@ -117,6 +117,7 @@ def test_the_dependency_report_with_every_kind(bert, tmp_path, kind):
     assert ("one map for all heads" in page) == (heads == 1)
 
 
+@pytest.mark.filterwarnings("error:constrained_layout not applied")  # to a figure of one row
 def test_gradients_in_the_same_pass_as_weights(bert, tmp_path):
     options = ("--map", "weight", "attention-x-gradient", "--analyses", "dependency,surface")
     assert run("--model", bert, *options, "--out", tmp_path / "r", "--replicates", 0, limit=4) == 0
