@@ -40,7 +40,7 @@ def surveyed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (inputs / "broken.conllu").write_text("1\tbroken\n\n", encoding="utf-8")
     models = [str(inputs / name) for name in MODELS]
     treebanks = [str(inputs / f"{name}.conllu") for name in (*TREEBANKS, "broken")]
-    command = ["survey", "--models", *models, "--treebanks", *treebanks, "--maps", "weight", "norm"]
+    command = ["survey", "--models", *models, "--treebanks", *treebanks]
     counts = ["--replicates", "30", "--min-count", "5"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("attentionology.analyses.comparison.differences.FEWEST_UNITS", 0)  # the treebanks are small
@@ -98,7 +98,7 @@ def test_heads_lead_to_the_reports_of_cells_from_another_folder(surveyed: Path, 
 def test_the_results_in_python_are_those_of_the_survey(copied: Path, tmp_path: Path) -> None:
     before = files(copied)
     result = report_survey(copied, tmp_path / "out")
-    assert repr(result) == "Survey(3 models × 4 treebanks × 2 maps, 3 failed)"
+    assert repr(result) == "Survey(3 models × 4 treebanks × 1 map, 3 failed)"
     choosers = {(each.model, each.map) for each in result.collected["transfer"].choosers}
     assert choosers == {(model, kind) for model in result.models for kind in result.maps}
     result.save(tmp_path / "saved")

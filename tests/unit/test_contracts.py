@@ -95,12 +95,12 @@ LONG = (
 
 OPTIONS: list[Any] = [
     ("dependency", []),
-    ("surface", [SurfaceOptions(gradients="none")]),
     ("clusters", []),
+]
+MORE: list[Any] = [  # whose questions are checked one by one with the quick tests
+    ("surface", [SurfaceOptions(gradients="none")]),
     ("coreference", []),
     ("ablation", [AblationOptions(predictions="none", pruning_sentences=0)]),
-]
-MORE: list[Any] = [
     ("dependency", [ControlOptions(control="random-init"), FailureOptions(failures=("best",))]),
     ("dependency", [EnsembleOptions(ensembles=2)]),
     ("dependency", [DependencyOptions(both=True, coarse=True, spanning_trees=True)]),
