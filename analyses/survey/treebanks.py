@@ -118,7 +118,7 @@ class Treebanks(SurveyQuestion):
         return {SURVEY_TREEBANKS.name: answer}
 
     def show(self, answer: pd.DataFrame, results: SurveyFacts) -> Sequence[ShownTable]:
-        """Return in how many relations the treebanks differ significantly."""
+        """Return in how many relations the treebanks differ significantly, of those that could be tested."""
         columns = [
             TableColumn("name", "text", "", "difference"),
             TableColumn("model", "text", "", "model"),
@@ -130,6 +130,8 @@ class Treebanks(SurveyQuestion):
         rows = []
         for one in _collected(results):
             contrast = _shortly_named(one.contrast, results)
+            if not contrast.tested:
+                continue
             kind = f" ({contrast.first.map})" if len(results.maps) > 1 else ""
             rows.append(
                 {
@@ -141,7 +143,12 @@ class Treebanks(SurveyQuestion):
                     "below": sum(row.significant and row.difference < 0 for row in contrast.tested),
                 }
             )
-        return (ShownTable("survey_treebank_pairs", "Differences between treebanks", columns, rows),)
+        shown = ShownTable("survey_treebank_pairs", "Differences between treebanks", columns, rows)
+        return (shown,) if rows else ()
+
+    def values(self, answer: pd.DataFrame, results: SurveyFacts) -> Mapping[str, Any]:
+        """Return how many comparisons have no relation that could be tested."""
+        return {"untested_pairs": sum(not one.contrast.tested for one in _collected(results))}
 
     def findings(self, answer: pd.DataFrame, results: SurveyFacts) -> Sequence[Finding]:
         """Say in how many relations heads gain more over rules in one treebank than in another."""
