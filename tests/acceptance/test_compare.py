@@ -113,10 +113,12 @@ def probe_runs(model, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_two_probe_runs_are_compared_in_pairs(probe_runs, tmp_path, capsys):
+def test_two_probe_runs_are_compared_in_pairs(probe_runs, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("attentionology.analyses.comparison.differences.FEWEST_UNITS", 0)  # the runs are small
     names = [str(probe_runs / kind) for kind in ("norm", "weight")]
     assert main(["compare", *names, "--out", str(tmp_path / "out"), "--min-count", "5"]) == 0
-    assert "probe, attachment score (argmax): norm minus weight" in capsys.readouterr().out.replace("\n", " ")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "(probe, attachment score (argmax)) differ clearly between “norm” and “weight”" in said
     table = pd.read_csv(tmp_path / "out" / "tables" / "comparison.csv")
     assert set(table["analysis"]) == {"probe"}
     assert set(table["paired"]) == {"paired"}
