@@ -158,6 +158,7 @@ SURVEY: dict[str, Any] = {
     "training": ["survey_training_1", "survey_training_2"],
     "curves_left_out": ["c1", "c2"],
     "first": "obj",
+    "untested_pairs": 13,
 }
 ALIGNMENT: dict[str, Any] = {
     "method": "cross-attention",

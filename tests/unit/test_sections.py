@@ -282,6 +282,8 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("survey", {"has_contrasts": False}, ("[survey_significant]",), ("Transfer between",)),
     ("survey", {"has_means": False}, ("survey_means", "Every treebank has"), ("tables/survey_contrasts.csv.",)),
     ("survey", {"only_in_one": {}}, ("only one of two", "pair 1"), ()),
+    ("survey", {"untested_pairs": 1}, ("In 13 comparisons",), ("In 1 comparison, no relation could be tested",)),
+    ("survey", {"untested_pairs": 0}, ("no relation could be tested",), ()),
     ("survey", {"curves_left_out": []}, ("so are the curves", "pair 13"), ("tables/survey_training.csv.",)),
     (
         "alignment",
