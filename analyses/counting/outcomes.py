@@ -7,15 +7,18 @@ replicate draws it. The products of weights and outcomes, added up per group, ar
 the bootstrap counts.
 
 The unit is a sentence or document and not a decision, because the decisions within one sentence depend on each other:
-intervals from resampled words would be too narrow. All sums are of integers and therefore exact. The products within
-a batch are computed in float32, which is exact below 2²⁴, because a matrix product in float32 is many times faster than
-one of integers; the counts of the replicates are int32, and `check_limit` keeps them below 2³¹.
+intervals from resampled words would be too narrow. All sums are of integers and therefore exact. The products are
+computed in float32, which is exact below 2²⁴, because a matrix product in float32 is many times faster than one of
+integers; the counts of the replicates are int32, and `check_limit` keeps them below 2³¹.
+
+A product costs as much for few decisions as for many, because its size is that of the counts. So the decisions of
+several batches wait for each other, on the device where they were made, and are counted together (`_Queue`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,6 +45,9 @@ _ROWS = 2**19
 """The number of decisions that are multiplied at once. A replicate draws each of them `MOST_DRAWN` times at most, so
 that all sums are below 2²⁴, where float32 is exact."""
 
+_WAITING = 2**13
+"""How many pairs of a group and a unit are multiplied together. More take memory, and hardly any less time."""
+
 Array = npt.NDArray[Any]
 
 
@@ -64,6 +70,41 @@ def effective_units(rows: Sequence[int], subsets: Counts, replicates: Counts) ->
     """Return the effective number of units of some groups together, which claims need; NaN without replicates."""
     rows = list(rows)
     return effective_number_drawn(int(subsets.total[rows, 0].sum()), replicates.total[rows].sum(0, dtype=np.int64))
+
+
+@dataclass
+class _Queue:
+    """Decisions that are not counted yet: those of a unit and a group are added up, and are one pair."""
+
+    group: list[Array] = field(default_factory=list)  # of each pair
+    unit: list[Array] = field(default_factory=list)  # of each pair, as an index into all units that wait
+    weights: list[Array] = field(default_factory=list)  # of the units, shape (weightings, units)
+    outcomes: list[Float[Tensor, "pairs outcomes"]] = field(default_factory=list)
+    n_units: int = 0
+    n_pairs: int = 0
+    n_decisions: int = 0
+
+    def add(
+        self,
+        group: Int[np.ndarray, " decisions"],
+        unit: Int[np.ndarray, " decisions"],
+        outcomes: Float[Tensor, "decisions outcomes"],
+        weights: npt.NDArray[np.uint8],
+    ) -> None:
+        """Add decisions, the weights of whose units are given."""
+        # The decisions of a group that belong to the same unit have the same weights, so they are added up first. Each
+        # such pair of a group and a unit is one number.
+        n_units = weights.shape[1]
+        pairs, pair_of_decision = np.unique(group * n_units + unit, return_inverse=True)
+        summed = outcomes.new_zeros(len(pairs), outcomes.shape[1])
+        self.outcomes.append(summed.index_add_(0, torch.from_numpy(pair_of_decision).to(outcomes.device), outcomes))
+        group_of_pair, unit_of_pair = np.divmod(pairs, n_units)
+        self.group.append(group_of_pair)
+        self.unit.append(unit_of_pair + self.n_units)
+        self.weights.append(weights)
+        self.n_units += n_units
+        self.n_pairs += len(pairs)
+        self.n_decisions += len(group)
 
 
 class OutcomeCounts(ConfiguredMetric):
@@ -92,9 +133,6 @@ class OutcomeCounts(ConfiguredMetric):
         [[[2, 1]]]
     """
 
-    counts: Int[Tensor, "groups subsets outcomes"]
-    bootstrap: Int[Tensor, "groups replicates outcomes"]
-
     def __init__(
         self,
         groups: Sequence[str],
@@ -106,6 +144,8 @@ class OutcomeCounts(ConfiguredMetric):
         configuration: tuple[object, ...] = (),
     ) -> None:
         super().__init__(repr((tuple(groups), shape, n_baselines, replicates, seed, configuration)))
+        self._queue = _Queue()
+        self._n_decisions: int | None = None  # of the states, if it is known
         self.groups = tuple(groups)
         self.shape, self.n_baselines = shape, n_baselines
         self.n_layers, self.n_heads = shape[-2:]
@@ -117,6 +157,34 @@ class OutcomeCounts(ConfiguredMetric):
         # Every initial state is kept. A single expanded zero takes the place of this large one.
         self._defaults["bootstrap"] = torch.zeros(1, dtype=torch.int32).expand(len(groups), replicates, outcomes)
         self.reset()
+
+    @property
+    def counts(self) -> Int[Tensor, "groups subsets outcomes"]:
+        """The counts over the corpus and the first halves of its splits."""
+        return self._counted("counts")
+
+    @property
+    def bootstrap(self) -> Int[Tensor, "groups replicates outcomes"]:
+        """The counts over the bootstrap replicates."""
+        return self._counted("bootstrap")
+
+    def _counted(self, name: str) -> Tensor:
+        """Return a state in the memory of the host, when everything is counted."""
+        self._count_queue()
+        state: Tensor = vars(self)[name]
+        if not state.is_meta:
+            vars(self)[name] = state = state.cpu()
+        return state
+
+    def reset(self) -> None:
+        """Forget what was counted."""
+        self._queue, self._n_decisions = _Queue(), None
+        super().reset()
+
+    def load_state_dict(self, states: Mapping[str, Any]) -> None:
+        """Replace all states by those of an equal metric."""
+        self._queue, self._n_decisions = _Queue(), None
+        super().load_state_dict(states)
 
     def check_shape(self, shape: Sequence[int]) -> None:
         """Check that maps have the layers and heads that are counted."""
@@ -150,45 +218,58 @@ class OutcomeCounts(ConfiguredMetric):
             ValueError: counts of another configuration were merged or loaded.
         """
         self.check_configuration()
-        total = torch.ones(len(group), 1, dtype=torch.bool)
-        outcomes = torch.cat([hits.flatten(1), torch.from_numpy(baselines), total], dim=1).float()
+        device = hits.device
+        total = torch.ones(len(group), 1, dtype=torch.bool, device=device)
+        outcomes = torch.cat([hits.flatten(1), torch.from_numpy(baselines).to(device), total], dim=1).float()
         whole_corpus = np.ones((1, len(ids)), dtype=bool)
         subsets = np.concatenate([whole_corpus, halves(ids, SPLITS, self.seed)])
-        draws = poisson_weights(ids, self.replicates, self.seed)
-        weights = torch.from_numpy(np.concatenate([subsets, draws]).astype(np.float32))
+        weights = np.concatenate([subsets, poisson_weights(ids, self.replicates, self.seed)], dtype=np.uint8)
         for start in range(0, len(group), _ROWS):
             rows = slice(start, start + _ROWS)
-            self._add(group[rows], unit[rows], outcomes[rows], weights)
-        if int(self.counts[:, 0, -1].sum()) * MOST_DRAWN >= TOO_LARGE:
-            self._check_limit()
+            if self._queue.n_decisions + len(group[rows]) > _ROWS:
+                self._count_queue()
+            self._queue.add(group[rows], unit[rows], outcomes[rows], weights)
+        if self._queue.n_pairs >= _WAITING:
+            self._count_queue()
+        if (self._counted_decisions() + self._queue.n_decisions) * MOST_DRAWN >= TOO_LARGE:
+            self._check_limit()  # which counts what waits
         return outcomes
 
-    def _add(
-        self,
-        group: Int[np.ndarray, " decisions"],
-        unit: Int[np.ndarray, " decisions"],
-        outcomes: Float[Tensor, "decisions outcomes"],
-        weights: Float[Tensor, "weightings units"],
-    ) -> None:
-        """Add weighted outcomes to the states."""
-        # Float32 is exact here, because all factors and sums are small integers.
-        # The decisions of a group that belong to the same unit have the same weights, so they are added up first. Each
-        # such pair of a group and a unit is one number, by which `unique` puts the pairs of a group next to each other.
-        n_units, n_subsets = weights.shape[1], self.counts.shape[1]
-        pairs, pair_of_decision = np.unique(group * n_units + unit, return_inverse=True)
-        by_pair = torch.zeros(len(pairs), outcomes.shape[1]).index_add_(0, torch.from_numpy(pair_of_decision), outcomes)
-        group_of_pair, unit_of_pair = np.divmod(pairs, n_units)
-        groups, starts = np.unique(group_of_pair, return_index=True)
+    def _counted_decisions(self) -> int:
+        """Return the number of decisions that the states have, which is read once after each change of the states."""
+        if self._n_decisions is None:
+            self._n_decisions = int(vars(self)["counts"][:, 0, -1].sum())
+        return self._n_decisions
+
+    def _count_queue(self) -> None:
+        """Add what waits to the states, on its device."""
+        queue, self._queue = self._queue, _Queue()
+        if not queue.n_decisions:
+            return
+        group = np.concatenate(queue.group)
+        by_group = np.argsort(group, kind="stable")
+        groups, starts = np.unique(group[by_group], return_index=True)
         cuts = starts[1:].tolist()
-        units_by_group = torch.from_numpy(unit_of_pair).tensor_split(cuts)
-        outcomes_by_group = by_pair.tensor_split(cuts)
+        outcomes = torch.cat(queue.outcomes)
+        device = outcomes.device
+        # Float32 is exact here, because all factors and sums are small integers.
+        weights = torch.from_numpy(np.concatenate(queue.weights, axis=1)).to(device).float()
+        units_by_group = torch.from_numpy(np.concatenate(queue.unit)[by_group]).to(device).tensor_split(cuts)
+        outcomes_by_group = outcomes.index_select(0, torch.from_numpy(by_group).to(device)).tensor_split(cuts)
+        states = vars(self)
+        for name in ("counts", "bootstrap"):
+            states[name] = states[name].to(device)
+        counts, bootstrap = states["counts"], states["bootstrap"]
+        n_subsets = counts.shape[1]
         # Both buffers are overwritten by every group, because new ones of their size would take time for each.
-        products = torch.empty(len(weights), outcomes.shape[1])
-        drawn = torch.empty(self.bootstrap.shape[1:], dtype=torch.int32)
+        products = torch.empty(len(weights), outcomes.shape[1], device=device)
+        drawn = torch.empty(bootstrap.shape[1:], dtype=torch.int32, device=device)
         for index, units, by_unit in zip(groups.tolist(), units_by_group, outcomes_by_group, strict=True):
             torch.mm(weights.index_select(1, units), by_unit, out=products)
-            self.counts[index].add_(products[:n_subsets].to(self.counts))
-            self.bootstrap[index].add_(drawn.copy_(products[n_subsets:]))
+            counts[index].add_(products[:n_subsets].to(counts.dtype))
+            bootstrap[index].add_(drawn.copy_(products[n_subsets:]))
+        if self._n_decisions is not None:
+            self._n_decisions += queue.n_decisions
 
     def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
         """Add the counts of another part of the corpus.
@@ -203,11 +284,13 @@ class OutcomeCounts(ConfiguredMetric):
             decisions = self.counts[:, 0, -1] + incoming["counts"][:, 0, -1]
             drawn = self.bootstrap[..., -1].long() + incoming["bootstrap"][..., -1].long()
             self._check_totals(decisions, drawn)
+        self._n_decisions = None
         super().merge_state(incoming_state)
 
     def absorb(self, other: OutcomeCounts) -> None:
         """Add counts whose groups may be fewer and in another order."""
         rows = [self.groups.index(group) for group in other.groups]
+        self._n_decisions = None
         self.counts[rows] += other.counts
         self.bootstrap[rows] += other.bootstrap
         self._check_limit()
