@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from ..deferred import check_at_most
 from ..errors import ModelError
 
 
@@ -54,8 +55,8 @@ def rollout(layer_map: Float[Tensor, "batch heads n n"], below: Below) -> Float[
     already, half of that plus half the identity. A negative cell or a row of zeros is a `ModelError`.
     """
     mean = below.mean(layer_map)
-    if bool((mean < 0).any()):
-        raise ModelError(f"layer {below.number} has negative cells, so a rollout of this kind has no meaning")
+    meaningless = f"layer {below.number} has negative cells, so a rollout of this kind has no meaning"
+    check_at_most((mean < 0).any(), 0, lambda _: ModelError(meaningless))
     step = row_normalized(mean, below.mask, below.number)
     if not below.residual:
         step = (step + _identity(step)) / 2
@@ -96,9 +97,9 @@ def row_normalized(
     """Divide every row by its sum, except on padding, or raise `ModelError` if one sums to 0 or less."""
     sums = maps.sum(-1, keepdim=True)
     padding = ~mask.view(len(mask), *[1] * (maps.dim() - 3), -1, 1)  # of rows: (batch, 1 for each of *rest, n, 1)
-    if bool(((sums <= 0) & ~padding).any()):
-        of_layer = "" if layer is None else f" of layer {layer}"
-        raise ModelError(f"a row{of_layer} sums to 0 or less; it cannot be divided by its sum")
+    of_layer = "" if layer is None else f" of layer {layer}"
+    indivisible = f"a row{of_layer} sums to 0 or less; it cannot be divided by its sum"
+    check_at_most(((sums <= 0) & ~padding).any(), 0, lambda _: ModelError(indivisible))
     return maps / sums.masked_fill(padding, 1)
 
 

@@ -31,7 +31,10 @@ from torch import Tensor
 from .layer import AttentionBlock, Layer
 
 _CELLS = 2**15
-"""How many query-key cells, times heads, are worked on at a time: about as many as stay in the cache."""
+"""How many query-key cells, times heads, are worked on at a time on a CPU: about as many as stay in the cache."""
+
+_CELLS_ELSEWHERE = 2**22
+"""How many are worked on at a time on another device, for which small blocks are many operations."""
 
 _CAUSAL_ROWS = 32
 """How many rows of a causal map are worked on at a time, so that not much is computed of what they cannot see."""
@@ -88,7 +91,8 @@ def _head_grams(
     batch, keys, heads, size = left.shape
     right = right.reshape(batch * keys, heads * size)
     # The sums over the columns of each head are a matrix product, which is faster than reducing short rows.
-    head_of_column = torch.eye(heads, dtype=gram.dtype, device=gram.device).repeat_interleave(size, dim=0)
+    one_head = torch.eye(heads, dtype=gram.dtype, device=gram.device)[:, None]
+    head_of_column = one_head.expand(heads, size, heads).reshape(heads * size, heads)
     out = left.new_empty(heads, batch * keys, heads)
     for h in range(heads):  # one at a time, to hold only batch × keys × inner numbers
         projected = left[:, :, h].reshape(batch * keys, size) @ gram[h * size : (h + 1) * size]  # left_h P^h Pᵀ
@@ -107,9 +111,12 @@ def _squared_norms(
     batch, _, rows, _ = coefficients.shape
     keys = grams.shape[1]
     out = coefficients.new_zeros(batch, rows, keys)
-    inputs_per_block = max(1, _CELLS // (rows * keys))
-    rows_per_block = rows if inputs_per_block > 1 else max(1, _CELLS // keys)
-    is_causal = left is None and rows == keys and not bool(coefficients[:, :, 0, 1:].any())
+    is_on_cpu = coefficients.device.type == "cpu"
+    cells = _CELLS if is_on_cpu else _CELLS_ELSEWHERE
+    inputs_per_block = max(1, cells // (rows * keys))
+    rows_per_block = rows if inputs_per_block > 1 else max(1, cells // keys)
+    # Another device would be waited for, to save it a part of what it computes at once.
+    is_causal = is_on_cpu and left is None and rows == keys and not bool(coefficients[:, :, 0, 1:].any())
     if is_causal:
         rows_per_block = min(rows_per_block, _CAUSAL_ROWS)
     for first_input in range(0, batch, inputs_per_block):

@@ -184,13 +184,13 @@ class _Stack:
         inside = torch.arange(by_layer.shape[-1]) < torch.tensor(lengths)[:, None]  # batch × n
         if not self.merger:  # a merger leaves zeros there
             # Indices reach the few cells outside. A mask would be compared with every cell.
-            sentence, position = torch.nonzero(~inside.to(by_layer.device), as_tuple=True)
+            sentence, position = torch.nonzero(~inside).to(by_layer.device).unbind(1)
             by_layer[:, sentence, :, position] = 0
             by_layer[:, sentence, :, :, position] = 0
         maps = by_layer.transpose(0, 1)  # batch × layers × heads × n × n
         if maker.kind.rows_sum_to_one and maker.kind.name != "weight":  # weights are checked when they are read
-            largest_errors = off_one(maps.sum(-1), sinks=False).amax((1, 2)).cpu()  # batch × n, over layers and heads
-            check_row_sums(largest_errors[inside].max(), "the map", label)
+            largest_errors = off_one(maps.sum(-1), sinks=False).amax((1, 2))  # batch × n, over layers and heads
+            check_row_sums(torch.where(inside.to(maps.device), largest_errors, 0).max(), "the map", label)
         if maker.normalize == "row":
             for layer_map in by_layer:
                 layer_map.copy_(row_normalized(layer_map, inside.to(layer_map.device)))
