@@ -221,8 +221,9 @@ class HeadDistances(Metric):
             ValueError: rows do not sum to 1 (extract with ``normalize="row"``), or the maps have another shape.
         """
         check_shape(batch, self.n_layers, self.n_heads)
+        batch = replace(batch, maps=batch.maps.cpu())  # once, because each copy waits for the device
         inside = torch.arange(batch.maps.shape[-1]) < batch.lengths[:, None]
-        deviations = (batch.maps.sum(-1) - 1).abs().amax((1, 2)).cpu()  # (batch, n), the largest of all heads
+        deviations = (batch.maps.sum(-1) - 1).abs().amax((1, 2))  # (batch, n), the largest of all heads
         check_rows(float(deviations[inside].max()))
         n_heads = len(self.doubled)
         sums_of_block = functools.partial(_sums_of_block, n_heads=n_heads)

@@ -205,12 +205,14 @@ class DependencyAccuracy(OutcomeCounts):
         n_sentences, n_numbers = int(words.sentence.max(initial=0)) + 1, int(words.number.max(initial=0)) + 1
         key = (group * n_sentences + words.sentence[arc]) * n_numbers + words.number[arc]
         decisions, decision_of_arc = np.unique(key, return_inverse=True)
-        outcomes = torch.cat([hits.flatten(1), torch.from_numpy(baselines)], 1)[torch.from_numpy(arc)]
-        right_arcs = torch.zeros(len(decisions), outcomes.shape[1], dtype=torch.int32)
-        right_arcs.index_add_(0, torch.from_numpy(decision_of_arc), outcomes.int())
+        device = hits.device
+        outcomes = torch.cat([hits.flatten(1), torch.from_numpy(baselines).to(device)], 1)
+        outcomes = outcomes[torch.from_numpy(arc).to(device)]
+        right_arcs = torch.zeros(len(decisions), outcomes.shape[1], dtype=torch.int32, device=device)
+        right_arcs.index_add_(0, torch.from_numpy(decision_of_arc).to(device), outcomes.int())
         of_heads, of_baselines = right_arcs.bool().tensor_split([outcomes.shape[1] - baselines.shape[1]], 1)
         group, sentence = np.divmod(decisions // n_numbers, n_sentences)
-        return group, sentence, of_heads.reshape(len(decisions), *hits.shape[1:]), of_baselines.numpy()
+        return group, sentence, of_heads.reshape(len(decisions), *hits.shape[1:]), of_baselines.cpu().numpy()
 
 
 def inventory(corpus: Corpus, trees: Gold) -> Counter[str]:

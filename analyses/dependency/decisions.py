@@ -98,10 +98,14 @@ def name_in(index: Mapping[str, Any], relation: str) -> str | None:
 def head_hits(
     batch: MapBatch, words: ScoredWords, readings: int = len(DIRECTIONS)
 ) -> Bool[Tensor, "words readings layers heads"]:
-    """Return whether each attention head picks the gold head word, in the first ``readings`` of the `READINGS`."""
+    """Return whether each attention head picks the gold head word, in the first ``readings`` of the `READINGS`.
+
+    The result is on the device of the maps.
+    """
     # The candidates are the other words of the sentence: special tokens and the word itself are left out, nothing is
     # renormalized, and ties go to the lowest index. The root is no candidate, so root words are never right.
-    hits = torch.zeros(len(words.head), readings, *batch.maps.shape[1:3], dtype=torch.bool)
+    device = batch.maps.device
+    hits = torch.zeros(len(words.head), readings, *batch.maps.shape[1:3], dtype=torch.bool, device=device)
     rows = np.flatnonzero(words.head > 0)
     if not len(rows):
         return hits
@@ -112,19 +116,22 @@ def head_hits(
     # The first candidate, which wins ties, is word 1; for word 1 itself it is word 2.
     is_first = torch.from_numpy(words.head[rows] == np.where(words.number[rows] == 1, 2, 1))
     word_id = words.sentence[rows] * batch.maps.shape[-1] + words.number[rows]  # differs for all words of the batch
-    hits[rows], last_in_doubt = _compare(batch, sentence, dependent, governor, is_first, readings, _rounds(word_id))
+    is_right, doubts = _compare(batch, sentence, dependent, governor, is_first, readings, _rounds(word_id))
+    hits.index_copy_(0, torch.from_numpy(rows).to(device), is_right)
+    last_in_doubt = doubts.cpu()  # the only wait for the device, unless a sentence is in doubt
     # Layers in doubt are counted from 1, so that the last one is also the number of layers to be computed again.
     for index in sorted(set(sentence[last_in_doubt > 0].tolist())):
         in_sentence = sentence == index
         n_layers = int(last_in_doubt[in_sentence].max())
         # One sentence at a time, and no variable that keeps its maps alive, because float64 takes twice the memory.
-        hits[rows[in_sentence.numpy()], :, :n_layers] = _argmax(
+        picked = _argmax(
             batch.exact([index], n_layers)[0],
             batch.words[index],
             dependent[in_sentence],
             governor[in_sentence],
             readings,
         )
+        hits[torch.from_numpy(rows[in_sentence.numpy()]).to(device), :, :n_layers] = picked.to(device)
     return hits
 
 
@@ -168,8 +175,10 @@ def _compare(
     # is_first: whether the gold candidate is the first one, which is picked if all values are equal.
     device = batch.maps.device
     is_first = is_first.to(device)[:, None]
-    barred = torch.nonzero(barred_cells(batch.words.to(device)).flatten()).flatten()
-    sentence, dependent, governor = sentence.to(device), dependent.to(device), governor.to(device)
+    # Found by the host, which would have to wait for the device to say how many they are.
+    barred = torch.nonzero(barred_cells(batch.words).flatten()).flatten().to(device)
+    sentence, dependent, governor = torch.stack([sentence, dependent, governor]).to(device)
+    rounds = [in_round if isinstance(in_round, slice) else in_round.to(device) for in_round in rounds]
     is_right = torch.zeros(len(sentence), readings, *batch.maps.shape[1:3], dtype=torch.bool, device=device)
     last_in_doubt = torch.zeros(len(sentence), dtype=torch.long, device=device)
     n_layers, n_heads, n, _ = batch.maps.shape[1:]
@@ -204,7 +213,7 @@ def _compare(
                 last_in_doubt[in_round] = torch.maximum(last_in_doubt[in_round], (in_layer * numbers).amax(1))
                 right = (gold > best_other) | (is_zero & is_first[in_round])
                 is_right[in_round, reading, layers] = right.view(len(right), -1, n_heads)
-    return is_right.cpu(), last_in_doubt.cpu()
+    return is_right, last_in_doubt
 
 
 def _gold_and_best_other(
@@ -247,7 +256,7 @@ def head_guesses(batch: MapBatch, readings: int = len(DIRECTIONS)) -> Int[Tensor
     # not decided again.
     all_relations = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
     words = ScoredWords.of(batch.sentences, all_relations)
-    is_right = head_hits(batch, words, readings).numpy()  # scored word, reading, layer, head
+    is_right = head_hits(batch, words, readings).cpu().numpy()  # scored word, reading, layer, head
     position = word_positions(batch).numpy()
     maps = batch.maps.cpu()
     guesses = np.full((len(batch), readings, *maps.shape[1:4]), -1, dtype=np.int64)

@@ -78,7 +78,7 @@ def picks(
     batch: MapBatch, words: ScoredWords, readings: int = len(DIRECTIONS)
 ) -> Int[np.ndarray, "words readings layers heads"]:
     """Return what each head picks for each word in the first of the `READINGS`, as an index of `PICKS`."""
-    hits = head_hits(batch, words, readings).numpy()
+    hits = head_hits(batch, words, readings).cpu().numpy()
     position = word_positions(batch).numpy()
     maps = batch.maps.cpu().numpy()
     result = np.full(hits.shape, _NONE, dtype=np.int8)

@@ -137,15 +137,19 @@ class SurfaceStatistics(ExactMetric):
         """
         check_shape(batch, self.n_layers, self.n_heads)
         device = batch.maps.device
-        lengths = batch.lengths.to(device)
-        inside = torch.arange(batch.maps.shape[-1], device=device) < lengths[:, None]
-        members = class_members(batch).to(device)
+        inside = torch.arange(batch.maps.shape[-1]) < batch.lengths[:, None]
+        members = class_members(batch)
         first, last = members[..., 0], members[..., 1]
-        rows = torch.stack([inside, first, last], dim=1)
-        divisors = self._divisors(lengths, first.sum(-1), last.sum(-1))
-        sums_by_layer = [self._sums_over_rows(layer, members, rows, lengths) for layer in batch.maps.unbind(1)]
-        numerators = torch.stack(sums_by_layer, dim=2).cpu().double()  # (batch, measures, layers, heads)
-        denominators = divisors.cpu()[..., None, None].double()
+        divisors = self._divisors(batch.lengths, first.sum(-1), last.sum(-1))
+        of_device = [each.to(device) for each in (members, torch.stack([inside, first, last], dim=1), batch.lengths)]
+        of_layers = [self._sums_over_rows(layer, *of_device) for layer in batch.maps.unbind(1)]
+        sums_by_layer = torch.stack([sums for sums, _ in of_layers], dim=2)
+        largest_deviation = torch.stack([deviation for _, deviation in of_layers]).max()
+        # Both in one copy, because each waits for the device.
+        on_host = torch.cat([sums_by_layer.flatten(), largest_deviation[None]]).cpu()
+        check_rows(float(on_host[-1]))
+        numerators = on_host[:-1].view(sums_by_layer.shape).double()  # (batch, measures, layers, heads)
+        denominators = divisors[..., None, None].double()
         n = batch.lengths.double()
         logarithms = torch.lgamma(n + 1) / n if self.causal else n.log()  # the mean of ln i over rows, or ln n
         means = torch.where(denominators > 0, numerators / denominators.clamp(min=1), 0)
@@ -154,15 +158,15 @@ class SurfaceStatistics(ExactMetric):
         uniform = added(self.uniform, torch.stack([logarithms, logarithms * batch.lengths], dim=1))
         if self.replicates:
             statistics = slice(len(self.offsets), None)
-            is_defined = divisors.cpu()[:, statistics] > 0
+            is_defined = divisors[:, statistics] > 0
             ids = [sentence.id for sentence in batch.sentences]
             sums, drawn = replicate_sums(means[:, statistics].mean(-1), is_defined, ids, self.replicates, self.seed)
             self.bootstrap = self.bootstrap + sums.to(self.bootstrap)
             self.drawn = self.drawn + drawn.to(self.drawn)
         # Only now, because any of the sums may be too large, and nothing is then counted.
         self.macro, self.pooled, self.uniform = macro, pooled, uniform
-        self.inputs += (divisors > 0).sum(0).to(self.inputs.device)
-        self.rows += divisors.sum(0).to(self.rows.device)
+        self.inputs += (divisors > 0).sum(0)
+        self.rows += divisors.sum(0)
 
     def compute(self) -> SurfaceTables:
         """Return the tables. A value is NaN if no input has rows for it, as in a model without special tokens."""
@@ -214,8 +218,8 @@ class SurfaceStatistics(ExactMetric):
         members: Bool[Tensor, "batch n classes"],
         rows: Bool[Tensor, "batch 3 n"],
         lengths: Int[Tensor, " batch"],
-    ) -> Float[Tensor, "batch measures heads"]:
-        """Return all measures of one layer, added up over the rows of each input.
+    ) -> tuple[Float[Tensor, "batch measures heads"], Float[Tensor, ""]]:
+        """Return all measures of one layer, added up over the rows of each input, and how far rows are from 1.
 
         ``rows`` are all rows of each input, those of its first special tokens, and those of its other special tokens.
         """
@@ -228,16 +232,17 @@ class SurfaceStatistics(ExactMetric):
         from_all, from_first, from_last = torch.einsum("brn,bhnc->rcbh", weights_of_rows, shares)
         # The classes without that of periods and commas, which are punctuation, cover every token once. So their sum
         # over the rows of an input is its length if every row sums to 1: this checks the rows at no further cost.
-        to_tokens = from_all[[0, 1, 3, 4]].sum(0)
+        # A list of indices would be sent to the device, slices are not.
+        to_tokens = torch.cat([from_all[:2], from_all[3:]]).sum(0)
         deviation = to_tokens / lengths[:, None] - 1
         sinks = []  # the share of the learned sink, if there is one
         if LEARNED_SINK in self.statistics:
-            check_rows(float(deviation.max()))  # nothing but the sink may take a share
+            largest_deviation = deviation.max()  # nothing but the sink may take a share
             sinks = [lengths[:, None] - to_tokens]
             sums = alpha.sum(-1, keepdim=True)
             alpha = torch.where(sums > 0, alpha / sums, 0)
         else:
-            check_rows(float(deviation.abs().max()))
+            largest_deviation = deviation.abs().max()
         if self.smoothing:
             is_token = rows[:, 0]
             uniform = (self.smoothing / lengths)[:, None, None, None]
@@ -247,16 +252,17 @@ class SurfaceStatistics(ExactMetric):
         zero = self.offsets.index(0)
         first_to_first, last_to_last = from_first[0], from_last[1]
         rest_to_first, rest_to_last = from_all[0] - first_to_first, from_all[1] - last_to_last
-        return torch.cat(
+        measures = torch.cat(
             [
                 profile,
-                profile[:, [zero, zero - 1, zero + 1]],
+                *(profile[:, at : at + 1] for at in (zero, zero - 1, zero + 1)),
                 from_all.transpose(0, 1),
                 torch.stack([first_to_first, last_to_last, rest_to_first, rest_to_last], dim=1),
                 torch.stack([entropy, relative, entropy_first, relative_first, *sinks], dim=1),
             ],
             dim=1,
         )
+        return measures, largest_deviation
 
     def _entropies(
         self, alpha: Float[Tensor, "batch heads n n"], rows: Float[Tensor, "batch 2 n"], lengths: Int[Tensor, " batch"]

@@ -8,7 +8,7 @@ float64 (`MapBatch.exact`). This takes a second pass for 1 to 3 in 100 sentences
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -133,8 +133,9 @@ class MapBatch:
 
     def unpadded(self) -> Iterator[tuple[Sentence, npt.NDArray[np.float32]]]:
         """Yield ``(sentence, array)`` with the array cut to the sentence: shape (layers, heads, n, m)."""
+        on_host = replace(self, maps=self.maps.cpu())  # all at once, because each copy waits for the device
         for index, sentence in enumerate(self.sentences):
-            yield sentence, self._cut(index).cpu().numpy()
+            yield sentence, on_host._cut(index).numpy()
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return all values as a table with a row for each layer, head and pair of positions.
