@@ -102,6 +102,7 @@ shown: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.dependency
 	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.operations
 	$(BIN)/python -m benchmarks.parts
 	$(BIN)/python -m benchmarks.corpus --longest 10
 	$(BIN)/python -m benchmarks.norms

@@ -27,7 +27,7 @@ from attentionology.analyses.contract import OptionSet, Setting
 from attentionology.analyses.registry import choose_analyses, load_analysis
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import Sentence, Treebank
-from attentionology.engine.counting.passes import plan_passes, run_passes
+from attentionology.engine.counting.passes import Limits, plan_passes, run_passes
 from attentionology.extractors import Encoder, MapMaker, get_kind, shared_batches
 from attentionology.extractors.model.named import load_encoder
 from benchmarks.dependency import corpus, forward_only
@@ -47,7 +47,8 @@ def counted(
     for kind in kinds:
         setting_of_kind = Setting(encoder, setting.corpus, MapMaker(get_kind(kind)), setting.chosen)
         plans += [load_analysis(row.location).plan(options, setting_of_kind) for row in choose_analyses(analyses)]
-    counts = run_passes(plan_passes([request for plan in plans for request in plan.requests]), encoder)
+    passes = plan_passes([request for plan in plans for request in plan.requests])
+    counts = run_passes(passes, encoder, limits=Limits.of(encoder, None, "skip"))
     for metric in counts.metrics.values():
         metric.compute()
 
