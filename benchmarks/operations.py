@@ -86,11 +86,11 @@ def mark(tensor: Tensor, on_device: bool = True) -> Tensor:
     return tensor
 
 
-class _Operations(TorchDispatchMode):
+class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts what is computed, and marks what is computed from marked tensors."""
 
     def __init__(self, work: Work) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.work = work
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -135,7 +135,7 @@ def head_hits(
     return hits
 
 
-def _rounds(word_id: Int[np.ndarray, " rows"]) -> list[slice] | list[Tensor]:
+def _rounds(word_id: Int[np.ndarray, " rows"]) -> Sequence[slice | Tensor]:
     """Return indices of rows, divided so that each word is used once in a round: with its first head, its second, …"""
     order = np.argsort(word_id, kind="stable")
     _, starts, counts = np.unique(word_id[order], return_index=True, return_counts=True)
@@ -168,7 +168,7 @@ def _compare(
     governor: Tensor,
     is_first: Bool[Tensor, " words"],
     readings: int,
-    rounds: list[slice] | list[Tensor],
+    rounds: Sequence[slice | Tensor],
 ) -> tuple[Bool[Tensor, "words readings layers heads"], Int[Tensor, " words"]]:
     """Return whether gold has the largest value, in float32, and the last layer in doubt of each word, 0 for none."""
     # sentence, dependent, governor: the index in the batch, and the positions in the map, of each word and its head.

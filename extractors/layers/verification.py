@@ -123,7 +123,8 @@ def relative_difference(actual: Float[Tensor, "*rows dim"], expected: Float[Tens
 
 def _largest_difference(actual: Float[Tensor, "*rows dim"], expected: Float[Tensor, "*rows dim"]) -> Float[Tensor, ""]:
     """Compute the same on the device."""
-    return ((actual - expected).norm(dim=-1) / expected.norm(dim=-1).clamp(min=1e-12)).max()
+    relative: Tensor = (actual - expected).norm(dim=-1) / expected.norm(dim=-1).clamp(min=1e-12)
+    return relative.max()
 
 
 STILL_WORKS = "kinds of maps that do not read weights work"
