@@ -303,14 +303,12 @@ def relations_by(weights: Weights, classes: Sequence[str], states: ndarray, tree
 
 def single_head(training: Sequence[Tree]) -> tuple[int, int]:
     """Return the direction and the number of the head that is right most often; of equal ones the last."""
-    heads = range(len(training[0].maps))
-    right = {
-        (direction, head): sum(
-            most_attended(tree, direction, head)[i] == tree.heads[i] for tree in training for i in tree.kept
-        )
-        for direction in (0, 1)
-        for head in heads
-    }
+    right: Counter[tuple[int, int]] = Counter()
+    for tree in training:
+        for direction in (0, 1):
+            for head in range(len(tree.maps)):
+                found = most_attended(tree, direction, head)
+                right[direction, head] += sum(found[i] == tree.heads[i] for i in tree.kept)
     return max(right, key=lambda place: (right[place], place))
 
 
