@@ -117,17 +117,35 @@ class StateMaker:
         Raises:
             ModelError: the model has no such layer, a state is not a finite number, or layers differ in width.
         """
+        layers, hidden = self.hidden_states(batch)
+        words = max(pieces.words for pieces in batch.pieces)
+        pooled = hidden[0].new_zeros(len(hidden), len(batch), words, hidden[0].shape[-1])
+        starts = range(0, len(batch) * words, words)
+        for of_layer, (places, rows) in zip(pooled, pool(batch.pieces, hidden, self.pooling, starts), strict=True):
+            of_layer.flatten(0, 1).index_copy_(0, places.to(rows.device), rows)
+        check_finite(batch.encoder, pooled)
+        lengths = torch.tensor([pieces.words for pieces in batch.pieces])
+        return StateBatch(pooled.transpose(0, 1), lengths, layers, batch.sentences, self.pooling, batch.indices)
+
+    def hidden_states(self, batch: SharedBatch) -> tuple[tuple[int, ...], list[Float[Tensor, "batch n dim"]]]:
+        """Return the layers that are wanted, and the states of all pieces of each.
+
+        Raises:
+            ModelError: the model has no such layer, or layers differ in width.
+        """
         hidden = batch.forward.hidden_states or ()
         layers = chosen_layers(batch.encoder, self.layers, len(hidden))
         widths = {hidden[layer].shape[-1] for layer in layers}
         if len(widths) > 1:  # OPT projects what follows the last layer
             raise ModelError(f"{batch.encoder.label}: its layers differ in width, so they cannot be read together")
-        pooled = _pool(batch.pieces, [hidden[layer] for layer in layers], self.pooling)
-        # The sum is not finite if a state is not, and takes a fraction of the time. It may also be too large by itself.
-        if not pooled.sum().isfinite() and not pooled.isfinite().all():
-            raise ModelError(f"{batch.encoder.label}: a hidden state is not a finite number")
-        lengths = torch.tensor([pieces.words for pieces in batch.pieces])
-        return StateBatch(pooled, lengths, layers, batch.sentences, self.pooling, batch.indices)
+        return layers, [hidden[layer] for layer in layers]
+
+
+def check_finite(encoder: Encoder, states: Tensor) -> None:
+    """Raise `ModelError` if a state is not a finite number."""
+    # The sum is not finite if a state is not, and takes a fraction of the time. It may also be too large by itself.
+    if not states.sum().isfinite() and not states.isfinite().all():
+        raise ModelError(f"{encoder.label}: a hidden state is not a finite number")
 
 
 def chosen_layers(encoder: Encoder, layers: Sequence[int] | None, available: int) -> tuple[int, ...]:
@@ -142,37 +160,44 @@ def chosen_layers(encoder: Encoder, layers: Sequence[int] | None, available: int
     return tuple(range(available)) if layers is None else tuple(sorted(set(layers)))
 
 
-def _pool(
-    batch: Sequence[Pieces], hidden: Sequence[Float[Tensor, "batch n dim"]], pooling: Pooling
-) -> Float[Tensor, "batch layers words dim"]:
-    """Merge the states of the pieces of each word; zeros outside the sentence."""
-    n, dim, device = hidden[0].shape[1], hidden[0].shape[2], hidden[0].device
-    words = max(pieces.words for pieces in batch)
-    pooled = hidden[0].new_zeros(len(hidden), len(batch), words, dim)
-    if pooling == "mean" and device.type != "cpu":
-        # Padding holds whatever the model computes there, even NaN, which a weight of 0 would not keep out.
-        outside = torch.arange(n) >= torch.tensor([len(pieces) for pieces in batch])[:, None]
-        means = word_means(batch, n, hidden[0].dtype).to(device)
-        for of_layer, states in zip(pooled, hidden, strict=True):
-            torch.matmul(means, states.masked_fill(outside.to(device)[..., None], 0), out=of_layer)
-        return pooled.transpose(0, 1)
-    # The pieces of a word stand together. All pieces of the batch are numbered in a row, and so are all words.
+def pool(
+    batch: Sequence[Pieces], hidden: Sequence[Float[Tensor, "batch n dim"]], pooling: Pooling, starts: Sequence[int]
+) -> Iterator[tuple[Int[Tensor, " rows"], Float[Tensor, "rows dim"]]]:
+    """Merge the states of the pieces of each word, and yield them layer by layer: one row per word, and its place.
+
+    Args:
+        batch: the pieces of each sentence.
+        hidden: the states of the pieces, of each layer.
+        pooling: how they are merged.
+        starts: the place of the first word of each sentence. Its other words follow.
+    """
+    n, device = hidden[0].shape[1], hidden[0].device
+    # The pieces of a word stand together. All pieces of the batch are numbered in a row.
     word_of = torch.tensor([pieces.word_of + [-1] * (n - len(pieces)) for pieces in batch])
     of_words = torch.nonzero(word_of.flatten() >= 0).flatten()
-    word_of = (word_of + torch.arange(len(batch))[:, None] * words).flatten()[of_words]
-    places, sizes = torch.unique_consecutive(word_of, return_counts=True)
+    place_of = (word_of + torch.tensor(starts)[:, None]).flatten()[of_words]
+    places, sizes = torch.unique_consecutive(place_of, return_counts=True)
+    if pooling == "mean" and device.type != "cpu":
+        # Padding holds whatever the model computes there, even NaN, which a weight of 0 would not keep out.
+        outside = (torch.arange(n) >= torch.tensor([len(pieces) for pieces in batch])[:, None]).to(device)[..., None]
+        means = word_means(batch, n, hidden[0].dtype)
+        are_words = torch.nonzero(means.sum(-1).flatten()).flatten().to(device)
+        means = means.to(device)
+        for states in hidden:
+            yield places, torch.matmul(means, states.masked_fill(outside, 0)).flatten(0, 1)[are_words]
+        return
     after = sizes.cumsum(0)
-    starts = after - sizes
-    weights = (1 / sizes.to(pooled.dtype)).repeat_interleave(sizes)
-    chosen = of_words[starts if pooling == "first" else after - 1].to(device)
-    places = places.to(device)
-    for of_layer, states in zip(pooled, hidden, strict=True):
+    starts_of_words = after - sizes
+    weights = (1 / sizes.to(hidden[0].dtype)).repeat_interleave(sizes)
+    chosen = of_words[starts_of_words if pooling == "first" else after - 1].to(device)
+    for states in hidden:
         rows = states.flatten(0, 1)
         # A matrix product with the shares of pieces gives the same bits, and takes six times as long.
-        merged = (
-            embedding_bag(of_words, rows, starts, mode="sum", per_sample_weights=weights)
-            if pooling == "mean"
-            else rows[chosen]
+        yield (
+            places,
+            (
+                embedding_bag(of_words, rows, starts_of_words, mode="sum", per_sample_weights=weights)
+                if pooling == "mean"
+                else rows[chosen]
+            ),
         )
-        of_layer.flatten(0, 1).index_copy_(0, places, merged)
-    return pooled.transpose(0, 1)

@@ -9,12 +9,14 @@ all files are checked by their seals before they are used, so an interrupted run
 from __future__ import annotations
 
 import itertools
+import math
+import mmap
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -30,12 +32,13 @@ from ...storage.sealed import digest_in
 from ...storage.tensors import read_tensors, write_tensors
 from ..errors import ExtractionError
 from ..maps.batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
+from ..maps.extraction import extract_many
+from ..maps.shared_pass import SharedBatch
 from ..maps.store_folder import check_space, described_inputs, open_store, store_name
 from ..maps.store_writer import StoreType
 from ..model.any_model import AnyModel, as_encoder
 from ..model.encoder import Encoder
-from .extraction import extract_states
-from .state_batch import Pooling, chosen_layers
+from .state_batch import Pooling, StateMaker, check_finite, chosen_layers, pool
 from .stored import StatePlace, StoredStates, file_of_part
 
 _FORMAT = 1
@@ -106,6 +109,7 @@ def store_states(
         store = _Store(encoder, sentences, folders, size_of_part, {**options, "batch_cells": batch_cells}, dtype)
         missing = {part: store.missing(part, log) for part in range(-(-len(sentences) // size_of_part))}
         store.check_space(missing)
+        _keep_freed_memory()
         # A part is written while the model reads the next one, as hashing and writing take a quarter of the time.
         writer = stack.enter_context(ThreadPoolExecutor(1))
         written: Future[None] | None = None
@@ -132,6 +136,58 @@ def part_size(encoder: Encoder) -> int:
     while size > 32 and size * _USUAL_WORDS * bytes_of_word > _PART_BYTES:
         size //= 2
     return size
+
+
+@dataclass(frozen=True)
+class _Placing:
+    """Puts the states of the words of each batch to their places in one tensor, and returns the sentences' numbers."""
+
+    reads_weights: ClassVar[bool] = False
+    reads_states: ClassVar[bool] = True
+
+    maker: StateMaker
+    stored: Tensor  # layers × words × dimensions
+    starts: Sequence[int]  # the place of the first word of each sentence
+
+    @torch.inference_mode()
+    def of(self, batch: SharedBatch) -> tuple[int, ...]:
+        """Put the states of a batch to their places."""
+        _, hidden = self.maker.hidden_states(batch)
+        starts = [self.starts[index] for index in batch.indices]
+        for of_layer, (places, rows) in zip(
+            self.stored, pool(batch.pieces, hidden, self.maker.pooling, starts), strict=True
+        ):
+            check_finite(batch.encoder, rows)
+            of_layer.index_copy_(0, places, rows.to("cpu", of_layer.dtype))
+            if of_layer.dtype == torch.float16:
+                self._check_range(batch, of_layer)
+        return batch.indices
+
+    def _check_range(self, batch: SharedBatch, of_layer: Tensor) -> None:
+        """Raise `ExtractionError` if a state is too large for float16: decoders have a few very large dimensions."""
+        for index, sentence in zip(batch.indices, batch.sentences, strict=True):
+            if not of_layer[self.starts[index] : self.starts[index + 1]].isfinite().all():
+                raise ExtractionError(f"sentence {sentence.id!r}: a state is too large for float16; use float32")
+
+
+def _zeros(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    """Return a large tensor of zeros, in huge pages of memory where the system has them."""
+    # The system gives and clears memory page by page, which takes up to 2 % of the time of the forward pass if pages
+    # have the usual 4 kB.
+    size = math.prod(shape)
+    if not size or not hasattr(mmap, "MADV_HUGEPAGE"):
+        return torch.zeros(shape, dtype=dtype)
+    memory = mmap.mmap(-1, size * dtype.itemsize, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with suppress(OSError):  # a kernel without huge pages
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return torch.frombuffer(memory, dtype=dtype).view(shape)
+
+
+def _keep_freed_memory() -> None:
+    """Let the allocator of Linux keep the memory of large tensors that are freed, and give it to the next ones."""
+    # glibc returns such blocks to the system at once, and the next batch gets others, which have to be cleared: up to
+    # 5 % of the time of the forward pass. When a block of up to 32 MB is freed, it begins to keep those of that size.
+    torch.empty(2**25 - 2**13, dtype=torch.uint8)
 
 
 @dataclass(frozen=True)
@@ -168,30 +224,22 @@ class _Store:
         self, part: int, layers: Sequence[int], advance: Callable[[int], object]
     ) -> tuple[dict[int, Tensor], dict[str, Any]]:
         """Return the states of the words of a part for some layers, and what is known of its sentences."""
-        sentences = self.of_part(part)
-        indices: dict[int, list[int]] = {}  # of a sentence in the corpus, by its id; the same may occur twice
-        for index, sentence in enumerate(sentences, start=part * self.size):
-            indices.setdefault(id(sentence), []).append(index)
+        sentences, first = self.of_part(part), part * self.size
         log = ExtractionLog()
-        lengths = {index: len(sentence) for index, sentence in enumerate(sentences, start=part * self.size)}
-        starts = dict(zip(lengths, itertools.accumulate(lengths.values(), initial=0), strict=False))
-        read: set[int] = set()
+        lengths = {index: len(sentence) for index, sentence in enumerate(sentences, start=first)}
+        starts = list(itertools.accumulate(lengths.values(), initial=0))
         # States go at once to their places, as each copy of all of them takes about 1 % of the time of the model.
-        stored = torch.empty(len(layers), sum(lengths.values()), self.encoder.width, dtype=_TYPES[self.dtype])
-        for batch in extract_states(self.encoder, sentences, layers=layers, log=log, progress=False, **self.options):
-            for sentence, states in zip(batch.sentences, batch.states, strict=True):
-                index = indices[id(sentence)].pop()
-                read.add(index)
-                place = slice(starts[index], starts[index] + lengths[index])
-                stored[:, place] = states[:, : lengths[index]]
-                # Decoders have a few dimensions with very large values.
-                if self.dtype == "float16" and not stored[:, place].isfinite().all():
-                    raise ExtractionError(f"sentence {sentence.id!r}: a state is too large for float16; use float32")
-            advance(len(batch))
+        stored = _zeros((len(layers), starts[-1], self.encoder.width), _TYPES[self.dtype])
+        maker = _Placing(StateMaker(tuple(layers), self.options["pooling"]), stored, starts)
+        limits = {name: value for name, value in self.options.items() if name != "pooling"}
+        read: set[int] = set()
+        for (indices,) in extract_many(self.encoder, sentences, [maker], log=log, **limits):
+            read.update(first + index for index in indices)
+            advance(len(indices))
         advance(len(log.skipped))
         order = sorted(read)
         if log.skipped:
-            rows = [torch.arange(starts[index], starts[index] + lengths[index]) for index in order]
+            rows = [torch.arange(*starts[index - first : index - first + 2]) for index in order]
             stored = stored[:, torch.cat([torch.empty(0, dtype=torch.long), *rows])]
         facts = {
             "sentences": order,
@@ -199,7 +247,9 @@ class _Store:
             "words": log.words,
             "unknown_words": log.unknown_words,
             "substituted_words": log.substituted_words,
-            "skipped": [(indices[id(skipped.sentence)].pop(), skipped.reason) for skipped in log.skipped],
+            "skipped": list(
+                zip(sorted(lengths.keys() - read), [skipped.reason for skipped in log.skipped], strict=True)
+            ),
         }
         return dict(zip(layers, stored, strict=True)), facts
 

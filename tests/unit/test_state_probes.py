@@ -122,6 +122,12 @@ def test_distances_are_numbers_of_edges(heads):
     assert tree_depths(heads).tolist() == depths
 
 
+@pytest.mark.parametrize("heads", [(1,), (2, 1), (2, 3, 4, 2), (3, 1, 0, 5, 4)])
+def test_heads_that_form_a_cycle_are_refused(heads):
+    with pytest.raises(ValueError, match="the heads form a cycle"):
+        tree_distances(heads)
+
+
 def test_the_control_tree_is_built_from_the_smallest_priority_down():
     def naive(priorities, first, last, head, heads):
         if first == last:
