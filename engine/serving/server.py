@@ -28,8 +28,8 @@ from .served_run import ServedRun
 _SECONDS_TO_START = 30.0
 
 _ALIVE: WeakValueDictionary[tuple[Any, ...], LiveModel] = WeakValueDictionary()
-"""The models that servers of this process have loaded for runs, by what was asked for, as long as they serve: a notebook
-has a server for each run that a cell shows, and most of its runs are of one model."""
+"""The models that servers of this process have loaded for runs, by what was asked for, as long as they serve: a
+notebook has a server for each run that a cell shows, and most of its runs are of one model."""
 
 
 class ServerError(AttentionologyError):

@@ -88,7 +88,7 @@ def test_runs_of_one_model_share_it_and_take_turns(kernel, tmp_path):
     services = [serving.service for _, serving in notebook._SERVED.values()]
     first, second, *others = (service.models[0].model.encoder for service in services)
     assert first is second
-    assert len({id(encoder) for encoder in (first, *others)}) == 3  # a model of another folder may have another tokenizer
+    assert len({id(each) for each in (first, *others)}) == 3  # another folder may have another tokenizer
     assert [service._turns[0]._lock for service in services[:2]] == [lock_of(first)] * 2
 
 

@@ -78,11 +78,11 @@ def test_work_holds_the_lock_of_the_model():
 
     def fail() -> None:
         done.append("work")
-        raise ValueError
+        raise ZeroDivisionError
 
     async def scene() -> None:
         turns = Turns(Lock())
-        with pytest.raises(ValueError):
+        with pytest.raises(ZeroDivisionError):
             await turns.take("A", fail)
         turns.close()
 
