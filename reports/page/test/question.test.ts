@@ -10,6 +10,7 @@ import { bestAnswer, following, SAMPLE, sampledMeasure, typeIn, withBest, withMe
 import { COREFERENCE } from "../src/tasks";
 import type { Compared } from "../src/differing";
 import { differingHeads } from "../src/differing";
+import { headsOfWord } from "../src/heads-of-word";
 import { mapsOf } from "../src/inflate";
 import { DATA, measure, sentence } from "./made";
 
@@ -114,6 +115,14 @@ test("heads are listed that pick different words in A and B", async () => {
   const found = (row: number | null) => differingHeads(compared(texts), compared(others), links, row);
   assert.deepEqual(await found(null), [{ head: 2, words: 4 }, { head: 1, words: 1 }, { head: 3, words: 1 }]);
   assert.deepEqual(await found(1), [{ head: 2, words: 1 }, { head: 3, words: 1 }]); // of others, one has no pick
+});
+
+test("heads are listed by what they pick for a word, the word that most of them pick first", async () => {
+  const of = (guesses: string) => ({ data: DATA_OF, maps: mapsOf(DATA_OF), sentence: TREE, kinds: ["weight"], guesses });
+  assert.deepEqual(await headsOfWord(of("dep->head"), 0), [{ picked: 1, heads: [0, 2, 3] }, { picked: 2, heads: [1] }]);
+  assert.deepEqual(await headsOfWord(of("dep->head"), 3), [{ picked: 0, heads: [1, 2] }, { picked: 1, heads: [0, 3] }]);
+  assert.deepEqual(await headsOfWord(of("mention->antecedent"), 3), [{ picked: 0, heads: [0, 3] }, { picked: 2, heads: [1, 2] }]);
+  assert.deepEqual(await headsOfWord(of("mention->antecedent"), 0), []); // it is no mention that has an antecedent
 });
 
 test("who looks at the best head goes on to the best one, and who has chosen another one keeps it", () => {
