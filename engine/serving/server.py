@@ -193,7 +193,8 @@ def _model_of(run: Run, device: str, others: Sequence[Loaded]) -> LiveModel:
     if not options.get("model"):
         raise ModelError("the record of the run does not name it")
     name, revision = options["model"], recorded.get("revision") or options.get("revision")
-    prepend, dtype = options.get("prepend") or "auto", options.get("dtype") or "float32"
+    prepend: str = options.get("prepend") or "auto"
+    dtype: Any = options.get("dtype") or "float32"
     asked = (name, revision, device, prepend, dtype, recorded.get("weights_sha256"))
     alive = _ALIVE.get(asked)
     if alive is not None:
