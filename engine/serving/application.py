@@ -24,7 +24,7 @@ from .bodies import choice, field, optional, place, read_body, texts
 from .concordance import Question, uses
 from .errors import ChangedError, RequestError, StaleError
 from .guards import tell
-from .live_model import MOST_PIECES, Loaded
+from .live_model import MOST_PIECES, Loaded, lock_of
 from .mention_uses import COREFERENCE, uses_of_mentions
 from .served_run import ServedRun
 from .texts import Typed, typed_texts
@@ -41,7 +41,7 @@ class Service:
     def __init__(self, runs: Sequence[ServedRun], models: Sequence[Loaded]) -> None:
         self.runs, self.models = tuple(runs), tuple(models)
         # Two that share an encoder, because their runs were made with one model, take turns.
-        turns = {id(loaded.model.encoder): Turns() for loaded in models}
+        turns = {id(loaded.model.encoder): Turns(lock_of(loaded.model.encoder)) for loaded in models}
         self._turns = [turns[id(loaded.model.encoder)] for loaded in models]
         self._streams: dict[str, int] = {}  # the number of the newest stream of each slot
         self._numbers = count(1)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -40,6 +42,8 @@ from .texts import Typed
 MOST_PIECES = 512
 """The longest sentence in pieces that is drawn, unless the model reads less."""
 
+_LOCKS: WeakKeyDictionary[Encoder, threading.Lock] = WeakKeyDictionary()
+
 _N_LIKELIEST = 5
 _TRIAL = Typed(Sentence("trial", ("a", "b", "c")))
 
@@ -71,12 +75,13 @@ class LiveModel:
             self.lm = self.lm.to(encoder.device).eval()
         # Each kind is tried once, which also makes whatever is made at the first use of a model.
         self._per_head: dict[str, bool] = {}
-        for kind in dict.fromkeys([*self._maps.map, *list_kinds()]):
-            try:
-                [batch] = self.batches(_TRIAL.sentence, self.pieces(_TRIAL), [kind], ())
-            except (AttentionologyError, ValueError):
-                continue  # for example because the architecture has no row of names
-            self._per_head[kind] = batch.maps.shape[2] == encoder.n_heads and not get_kind(kind).aggregation
+        with lock_of(encoder):
+            for kind in dict.fromkeys([*self._maps.map, *list_kinds()]):
+                try:
+                    [batch] = self.batches(_TRIAL.sentence, self.pieces(_TRIAL), [kind], ())
+                except (AttentionologyError, ValueError):
+                    continue  # for example because the architecture has no row of names
+                self._per_head[kind] = batch.maps.shape[2] == encoder.n_heads and not get_kind(kind).aggregation
         if not self._per_head:
             raise ModelError(f"{encoder.label}: no kind of map can be drawn")
         self.kinds = tuple(self._per_head)
@@ -255,6 +260,11 @@ class LiveModel:
 
     def __repr__(self) -> str:
         return f"LiveModel({one_line(self.encoder.name)!r}, {len(self.kinds)} kinds of maps)"
+
+
+def lock_of(encoder: Encoder) -> threading.Lock:
+    """Return what is held while a model draws: a pass without some heads changes the model for all who use it."""
+    return _LOCKS.setdefault(encoder, threading.Lock())
 
 
 def _forward(encoder: Encoder, batch: SharedBatch, off: Collection[Head]) -> Forward:

@@ -10,7 +10,8 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+from weakref import WeakValueDictionary
 
 import uvicorn
 
@@ -25,6 +26,10 @@ from .live_model import LiveModel, Loaded
 from .served_run import ServedRun
 
 _SECONDS_TO_START = 30.0
+
+_ALIVE: WeakValueDictionary[tuple[Any, ...], LiveModel] = WeakValueDictionary()
+"""The models that servers of this process have loaded for runs, by what was asked for, as long as they serve: a
+notebook has a server for each run that a cell shows, and most of its runs are of one model."""
 
 
 class ServerError(AttentionologyError):
@@ -42,13 +47,14 @@ class Serving:
     Attributes:
         address: the address of the page, with the token that every request needs.
         notes: what a person should know: models of runs that could not be loaded.
+        service: what it serves.
     """
 
     def __init__(
         self, service: Service, host: str, port: int, notes: Sequence[str] = (), *, framed: bool = False
     ) -> None:
         self.notes = tuple(notes)
-        self._service = service
+        self.service = service
         token = secrets.token_urlsafe(24)
         bound = _bound(host, port)
         is_local = host in LOOPBACK
@@ -85,7 +91,7 @@ class Serving:
         """End the server: no request is answered any more, and its port is free."""
         self._server.should_exit = True
         self._thread.join(_SECONDS_TO_START)
-        self._service.close()
+        self.service.close()
 
     def _run(self, bound: socket.socket) -> None:
         """Run the server, in its thread."""
@@ -154,32 +160,31 @@ def service_of(
     for position, run in enumerate(served):
         recorded = run.run.record["model"].get("weights_sha256")
         encoder = next((each for each in given if each.weights_sha256() == recorded), None)
-        if encoder is None:
-            try:
-                encoder = _encoder_of(run.run, device)
-            except AttentionologyError as error:
-                notes.append(f"The model of {run.run.folder or run.run.titles.model} is not loaded: {error}")
-                continue
+        try:
+            model = _model_of(run.run, device, loaded) if encoder is None else _live(encoder, loaded, run.run.options)
+        except AttentionologyError as error:
+            if encoder is not None:
+                raise
+            notes.append(f"The model of {run.run.folder or run.run.titles.model} is not loaded: {error}")
+            continue
         further = [each for each in further if each is not encoder]
-        loaded.append(_loaded(encoder, loaded, run.run.options, position))
-    loaded += [_loaded(encoder, loaded) for encoder in further]
+        loaded.append(Loaded(model, position))
+    loaded += [Loaded(_live(encoder, loaded)) for encoder in further]
     return Service(served, loaded), notes
 
 
-def _loaded(
-    encoder: Encoder, others: Sequence[Loaded], options: OptionSet | None = None, run: int | None = None
-) -> Loaded:
+def _live(encoder: Encoder, others: Sequence[Loaded], options: OptionSet | None = None) -> LiveModel:
     """Return a model that draws, which shares the encoder of another one that reads texts in the same way."""
 
     def reading(each: Encoder) -> tuple[str, str | None, str]:
         return each.weights_sha256(), each.prepended, str(each.dtype)
 
     same = next((other.model for other in others if reading(other.model.encoder) == reading(encoder)), None)
-    return Loaded(LiveModel(encoder, options) if same is None else same.like(options or OptionSet()), run)
+    return LiveModel(encoder, options) if same is None else same.like(options or OptionSet())
 
 
-def _encoder_of(run: Run, device: str) -> Encoder:
-    """Load the model that a run was made with.
+def _model_of(run: Run, device: str, others: Sequence[Loaded]) -> LiveModel:
+    """Return the model that a run was made with, which is loaded unless a server of this process has it.
 
     Raises:
         ModelError: it is not there, or not the same any more.
@@ -187,16 +192,18 @@ def _encoder_of(run: Run, device: str) -> Encoder:
     options, recorded = run.record["options"], run.record["model"]
     if not options.get("model"):
         raise ModelError("the record of the run does not name it")
-    encoder = load_encoder(
-        options["model"],
-        revision=recorded.get("revision") or options.get("revision"),
-        device=device,
-        prepend=options.get("prepend") or "auto",
-        dtype=options.get("dtype") or "float32",
-    )
+    name, revision = options["model"], recorded.get("revision") or options.get("revision")
+    prepend: str = options.get("prepend") or "auto"
+    dtype: Any = options.get("dtype") or "float32"
+    asked = (name, revision, device, prepend, dtype, recorded.get("weights_sha256"))
+    alive = _ALIVE.get(asked)
+    if alive is not None:
+        return alive.like(run.options)
+    encoder = load_encoder(name, revision=revision, device=device, prepend=prepend, dtype=dtype)
     if encoder.weights_sha256() != recorded.get("weights_sha256"):
         raise ModelError(f"{encoder.label}: its weights are not those that the run was made with")
-    return encoder
+    model = _ALIVE[asked] = _live(encoder, others, run.options)
+    return model
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -29,9 +30,13 @@ class Turns:
     """Lets one piece of work at a time use a model, in a thread of its own.
 
     All methods are called in the thread of the server's event loop.
+
+    Args:
+        lock: is held while work is done, where servers with event loops of their own share a model.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lock: AbstractContextManager[Any] | None = None) -> None:
+        self._lock = nullcontext() if lock is None else lock
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="attentionology-model")
         self._waiting: list[_Turn] = []  # the newest last
         self._latest: dict[str, _Turn] = {}  # by slot
@@ -78,8 +83,13 @@ class Turns:
         turn = max(reversed(wanted), key=lambda each: not each.patient)  # of equals, the first: the newest
         self._waiting = [each for each in wanted if each is not turn]
         self._is_busy = True
-        done = asyncio.get_running_loop().run_in_executor(self._threads, turn.work)
+        done = asyncio.get_running_loop().run_in_executor(self._threads, self._do, turn.work)
         done.add_done_callback(lambda result: self._end(turn, result))
+
+    def _do(self, work: Callable[[], T]) -> T:
+        """Do work in the thread of the model."""
+        with self._lock:
+            return work()
 
     def _end(self, turn: _Turn, done: asyncio.Future[Any]) -> None:
         """Hand over what was done, if it is still wanted, and go on."""

@@ -14,6 +14,7 @@ from attentionology import Sentence, explore
 from attentionology.corpora_loaders import Corpus
 from attentionology.engine.results.live import is_local_notebook
 from attentionology.engine.serving import notebook
+from attentionology.engine.serving.live_model import lock_of
 from tests import tiny
 from tests.serving import DRAW, Page
 
@@ -74,6 +75,21 @@ def test_sentences_of_a_cell_are_drawn_again_without_heads(kernel):
     request = {"slot": "A", "model": 0, "run": 0, "sentence": name, "kinds": ["weight"], "off": ["1-1"]}
     status, answer = page.ask("draw", request)
     assert (status, len(answer["sentences"][0]["sentence"]["rows"])) == (200, 7)
+
+
+def test_runs_of_one_model_share_it_and_take_turns(kernel, tmp_path):
+    one, same, other = (tiny.saved(tmp_path / name, seed=seed) for name, seed in (("a", 0), ("b", 0), ("c", 1)))
+    cells = []
+    for model, text in ((one, "The keys are here."), (one, "A key is here."), (same, "Here."), (other, "Here.")):
+        run = attentionology.analyze(model, Corpus((Sentence("a", tuple(text.split())),)), analyses="surface")
+        cells.append(run.explore()._repr_html_())
+    assert len({address_in(cell) for cell in cells}) == 4
+    assert [Page(address_in(cell)).ask("draw", DRAW)[0] for cell in cells] == [200] * 4
+    services = [serving.service for _, serving in notebook._SERVED.values()]
+    first, second, *others = (service.models[0].model.encoder for service in services)
+    assert first is second
+    assert len({id(each) for each in (first, *others)}) == 3  # another folder may have another tokenizer
+    assert [service._turns[0]._lock for service in services[:2]] == [lock_of(first)] * 2
 
 
 def test_what_cannot_be_served_is_shown_as_it_is_stored(kernel, monkeypatch):

@@ -66,6 +66,30 @@ def test_the_newest_request_comes_first_and_stale_ones_are_given_up():
     assert StaleError().status == 409
 
 
+def test_work_holds_the_lock_of_the_model():
+    done: list[str] = []
+
+    class Lock:
+        def __enter__(self) -> None:
+            done.append("held")
+
+        def __exit__(self, *_: object) -> None:
+            done.append("free")
+
+    def fail() -> None:
+        done.append("work")
+        raise ZeroDivisionError
+
+    async def scene() -> None:
+        turns = Turns(Lock())
+        with pytest.raises(ZeroDivisionError):
+            await turns.take("A", fail)
+        turns.close()
+
+    in_a_loop(scene)
+    assert done == ["held", "work", "free"]
+
+
 def test_a_queue_has_an_end():
     async def scene() -> list[Any]:
         turns = Turns()

@@ -13,6 +13,7 @@ import { Drawing, onOneScale, panelsOf, subtracted } from "./drawing/figure";
 import type { Panel } from "./drawing/panel";
 import { RunningText } from "./drawing/running";
 import type { Filled } from "./filled";
+import { HeadsOfWord } from "./heads-of-word";
 import { arrow } from "./format";
 import type { Go } from "./hooks";
 import { ignored, usePromise } from "./hooks";
@@ -189,6 +190,9 @@ export function Bench(props: Props) {
           />
         ) : (
           <p class="note">There is no map “{kind}” of head {headName(head, data)} in this sentence.</p>
+        )}
+        {view.drawing !== "all" && view.drawing !== "text" && !isText(sentence) && (
+          <HeadsOfWord drawn={drawn} word={word} head={head} onOpen={(each) => onGo(which ? withSlot(view, 1, { head: each }) : { ...withSlot(view, 0, { head: null }), head: each })} />
         )}
         {live && <LivePredictions live={live} data={data} name={drawn.filled.source.name} />}
         {stored.length > 0 && <Predictions data={data} stored={stored} head={head} onOpen={(index) => open(which, index)} sentence={sentence} />}

@@ -18,7 +18,7 @@ import { arranged, disagreeing, kept, keyOf, searching, tableOf } from "./uses";
 
 const ONE_LINE = 30; // the height of a row in pixels
 const TWO_LINES = 50; // on narrow screens
-const NARROW = 620;
+const NARROW = 720;
 const AROUND = 8; // rows that are drawn above and below those in view
 const STEP = 6; // rows by which a list is scrolled before others are drawn
 const OFTEN = 150; // milliseconds between two drawings of rows that are being read
@@ -297,13 +297,12 @@ export function Concordance({ source, otherSource, sentences, question, other, k
             </select>
           </div>
         )}
-        <div class="field">
+        <div class="field contains">
           <label for={`${id}-search`}>Contains</label>
           <input
             id={`${id}-search`}
             type="search"
             value={keeps.search}
-            size={12}
             placeholder="word, /regex/, relation:obj, tag:VERB"
             aria-invalid={searching(keeps.search) === null}
             onInput={(event) => onKeep({ search: event.currentTarget.value }, true)}
@@ -341,16 +340,6 @@ export function Concordance({ source, otherSource, sentences, question, other, k
             </select>
           </div>
         )}
-        <div class="field">
-          <label for={`${id}-sort`}>Sort by</label>
-          <select id={`${id}-sort`} value={keeps.sort} onChange={(event) => onKeep({ sort: event.currentTarget.value as Sort })}>
-            {SORTS.map((sort) => (
-              <option key={sort} value={sort} disabled={sort === "disagreement" && other === null}>
-                {SORT_NAMES[sort]}
-              </option>
-            ))}
-          </select>
-        </div>
       </div>
       {problem && (
         <p class="problem" role="alert">
@@ -364,6 +353,16 @@ export function Concordance({ source, otherSource, sentences, question, other, k
           {decided > 0 && !wrong && filter.show === "all" && ` · ${right.toLocaleString("en")} of ${decided.toLocaleString("en")} right (${percent(right / decided)})`}
           {!done && progress && progress.of > 0 && ` · read ${progress.read.toLocaleString("en")} of ${count(progress.of, noun)}`}
         </p>
+        <div class="field sort">
+          <label for={`${id}-sort`}>Sort by</label>
+          <select id={`${id}-sort`} value={keeps.sort} onChange={(event) => onKeep({ sort: event.currentTarget.value as Sort })}>
+            {SORTS.map((sort) => (
+              <option key={sort} value={sort} disabled={sort === "disagreement" && other === null}>
+                {SORT_NAMES[sort]}
+              </option>
+            ))}
+          </select>
+        </div>
         <div class="buttons" role="group" aria-label="Save these rows">
           {picked.length > 0 && (
             <button type="button" onClick={() => setSelected(new Set())}>

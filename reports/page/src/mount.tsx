@@ -14,6 +14,14 @@ export interface Options {
 }
 
 /**
+ * Styles whose sizes are those of a page with the usual font. In the classic notebook, `rem` is 10 pixels, and no style in
+ * an element can change that.
+ */
+export function inPixels(styles: string): string {
+  return styles.replace(/(?<![\w.#])(\d*\.?\d+)rem\b/g, (_, length: string) => `${Number(length) * 16}px`);
+}
+
+/**
  * A place in `element` that the styles of the page do not reach. It is as light or dark as JupyterLab says, which does so
  * where these styles cannot see it.
  */
@@ -21,7 +29,7 @@ function apart(element: HTMLElement, styles: string): HTMLElement {
   element.replaceChildren();
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
   const sheet = document.createElement("style");
-  sheet.textContent = styles;
+  sheet.textContent = inPixels(styles);
   const around = document.createElement("div");
   around.className = "atl-apart";
   const place = document.createElement("div");

@@ -51,6 +51,29 @@ function asks(measure: Measure, view: View, data: Explorer): boolean {
   return measure.relation !== null && same && drawn && measure.direction === view.direction && (measure.tag ?? "") === typeIn(view);
 }
 
+/** The measures that are about what a view asks: the accuracy first, and what is left of it beside baselines after it. */
+function measuresOf(view: View, data: Explorer): Measure[] {
+  const all = data.measures.filter((measure) => asks(measure, view, data));
+  return [...all.filter(({ center }) => center === null), ...all.filter(({ center }) => center !== null)];
+}
+
+/** The head that answers the question of a view best, with the measure that says so; null if no table has the question. */
+export function bestAnswer(view: View, data: Explorer): { head: number; measure: Measure } | null {
+  const [measure] = measuresOf(view, data);
+  return measure ? { head: bestOf(measure), measure } : null;
+}
+
+/**
+ * The view that asks something else. Who looks at the best head goes on to that of the new question; who has chosen another
+ * head keeps it.
+ */
+export function withBest(view: View, change: Partial<Pick<View, "relation" | "direction" | "tag">>, data: Explorer): View {
+  const next = withQuestion(view, change, data);
+  const best = bestAnswer(next, data);
+  const follows = view.slots[0].head === null && bestAnswer(view, data)?.head === view.head;
+  return best && follows ? { ...next, head: best.head } : next;
+}
+
 /** The view with the measure that is about its question, if the one before was about another one. */
 export function following(view: View, data: Explorer): View {
   const before = data.measures.find((item) => item.id === view.measure);
@@ -60,8 +83,8 @@ export function following(view: View, data: Explorer): View {
     return before.kind === null || !same ? view : { ...view, measure: same.id };
   }
   if (before && asks(before, view, data)) return view;
-  const all = data.measures.filter((measure) => asks(measure, view, data));
-  const measure = all.find(({ group }) => group === before?.group) ?? all.find(({ center }) => center === null) ?? all[0];
+  const all = measuresOf(view, data);
+  const measure = all.find(({ group }) => group === before?.group) ?? all[0];
   return { ...view, measure: measure?.id ?? (data.sample?.sentences.length ? SAMPLE : view.measure) };
 }
 

@@ -2,14 +2,14 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { View } from "./address";
-import { withSlot } from "./address";
+import { withHead, withSlot } from "./address";
 import { Bench } from "./bench";
 import { CopyLink, Drawings, OneOf } from "./controls";
 import type { Sample, SampledSentence } from "./data";
 import { columnsOf, headName, inputName } from "./data";
 import { ensembleName, ensembleOf } from "./ensembles";
 import { useFilled } from "./filled";
-import { arrow, count, percent } from "./format";
+import { arrow, count, percent, withUnit } from "./format";
 import type { Go } from "./hooks";
 import { useName, usePromise } from "./hooks";
 import { canInflate, mapsOf } from "./inflate";
@@ -19,7 +19,7 @@ import { Concordance } from "./concordance";
 import { isText } from "./running";
 import { search } from "./search";
 import { sorted } from "./sorting";
-import { typeIn, withQuestion } from "./question";
+import { bestAnswer, typeIn, withBest } from "./question";
 import { sourceOf } from "./slots";
 import type { Source } from "./sources";
 import { COREFERENCE, relationsOf } from "./tasks";
@@ -81,7 +81,8 @@ export function Sentences({ sources, view, go }: Props) {
   const direction = view.direction !== null && directions.includes(view.direction) ? view.direction : (directions[0] ?? null);
   const question = { head, kind, relation, direction };
   const type = typeIn(view);
-  const ask = (change: Partial<Pick<View, "relation" | "tag">>): void => go(withQuestion(withSlot({ ...view, direction }, 0, { sentence: null }), change, data));
+  const best = bestAnswer({ ...view, direction }, data);
+  const ask = (change: Partial<Pick<View, "relation" | "tag">>): void => go(withBest(withSlot({ ...view, direction }, 0, { sentence: null }), change, data));
   // What a head is compared with: the head and the kind of map of B, if it is about the same run.
   // A server that has the model of the run reads the whole corpus, unless the stored sentences are asked for.
   const [whole, setWhole] = useState(true);
@@ -152,8 +153,21 @@ export function Sentences({ sources, view, go }: Props) {
             label="Direction"
             options={directions.map((value) => ({ value, text: arrow(value) }))}
             value={direction ?? ""}
-            onChange={(value) => go(withQuestion(view, { direction: value }, data))}
+            onChange={(value) => go(withBest(view, { direction: value }, data))}
           />
+        )}
+        {best && (
+          <div class="field">
+            <span>Best head</span>
+            <button
+              type="button"
+              disabled={best.head === head}
+              aria-label={`Open the best head, ${headName(best.head, data)}`}
+              onClick={() => go(withHead(view, best.head))}
+            >
+              {headName(best.head, data)} · {withUnit(best.measure.values[best.head], best.measure)}
+            </button>
+          </div>
         )}
         <Drawings view={view} go={go} pair={pair} mapless={filled[0].sentence !== null && isText(filled[0].sentence)} all difference={second ? "A − B" : null} />
         {ensemble && (
@@ -189,7 +203,7 @@ export function Sentences({ sources, view, go }: Props) {
           {chosen && !typed && (
             <small>
               <bdi>{chosen.id}</bdi>
-              {place(chosen) !== chosen.id && (
+              {chosen.file && place(chosen) !== chosen.id && (
                 <>
                   {" "}
                   · <bdi>{place(chosen)}</bdi>

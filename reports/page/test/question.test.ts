@@ -6,10 +6,11 @@ import { deflateRawSync } from "node:zlib";
 import type { View } from "../src/address";
 import { firstView, parameters, restore, withKind, withSlot } from "../src/address";
 import type { Explorer, SampledSentence } from "../src/data";
-import { following, SAMPLE, sampledMeasure, typeIn, withMeasure, withQuestion } from "../src/question";
+import { bestAnswer, following, SAMPLE, sampledMeasure, typeIn, withBest, withMeasure, withQuestion } from "../src/question";
 import { COREFERENCE } from "../src/tasks";
 import type { Compared } from "../src/differing";
 import { differingHeads } from "../src/differing";
+import { headsOfWord } from "../src/heads-of-word";
 import { mapsOf } from "../src/inflate";
 import { DATA, measure, sentence } from "./made";
 
@@ -47,6 +48,7 @@ const DATA_OF: Explorer = {
   sample: { kinds: ["weight", "norm"], note: "", sentences: [TREE] },
 };
 const VIEW = firstView(DATA_OF);
+const headOf = ({ head, slots: [a] }: View) => [head, a.head];
 const asked = ({ measure: id, relation, direction, tag }: View): (string | null)[] => [id, relation, direction, tag];
 
 test("the matrix follows what is asked, in the same group of measures", () => {
@@ -113,4 +115,25 @@ test("heads are listed that pick different words in A and B", async () => {
   const found = (row: number | null) => differingHeads(compared(texts), compared(others), links, row);
   assert.deepEqual(await found(null), [{ head: 2, words: 4 }, { head: 1, words: 1 }, { head: 3, words: 1 }]);
   assert.deepEqual(await found(1), [{ head: 2, words: 1 }, { head: 3, words: 1 }]); // of others, one has no pick
+});
+
+test("heads are listed by what they pick for a word, the word that most of them pick first", async () => {
+  const of = (guesses: string) => ({ data: DATA_OF, maps: mapsOf(DATA_OF), sentence: TREE, kinds: ["weight"], guesses });
+  assert.deepEqual(await headsOfWord(of("dep->head"), 0), [{ picked: 1, heads: [0, 2, 3] }, { picked: 2, heads: [1] }]);
+  assert.deepEqual(await headsOfWord(of("dep->head"), 3), [{ picked: 0, heads: [1, 2] }, { picked: 1, heads: [0, 3] }]);
+  assert.deepEqual(await headsOfWord(of("mention->antecedent"), 3), [{ picked: 0, heads: [0, 3] }, { picked: 2, heads: [1, 2] }]);
+  assert.deepEqual(await headsOfWord(of("mention->antecedent"), 0), []); // it is no mention that has an antecedent
+});
+
+test("who looks at the best head goes on to the best one, and who has chosen another one keeps it", () => {
+  assert.deepEqual([VIEW.measure, ...headOf(VIEW)], ["obj", 0, null]);
+  const next = withBest(VIEW, { relation: "nsubj" }, DATA_OF);
+  assert.deepEqual([...asked(next), ...headOf(next)], ["nsubj", "nsubj", "dep->head", "", 1, null]);
+  assert.deepEqual(headOf(withBest(withSlot(VIEW, 0, { head: 3 }), { relation: "nsubj" }, DATA_OF)), [0, 3]);
+  assert.deepEqual(headOf(withBest({ ...VIEW, head: 2 }, { relation: "nsubj" }, DATA_OF)), [2, null]);
+  assert.equal(bestAnswer(next, DATA_OF)?.measure.id, "nsubj"); // and not what is left of it beside a baseline, which comes first
+  assert.equal(withBest(next, { relation: "amod" }, DATA_OF).head, 1); // no table has it
+  assert.equal(bestAnswer({ ...next, relation: "amod" }, DATA_OF), null);
+  const colored = withBest(withMeasure(VIEW, "entropy", DATA_OF), { relation: "nsubj" }, DATA_OF);
+  assert.deepEqual([colored.measure, colored.head], ["entropy", 1]);
 });

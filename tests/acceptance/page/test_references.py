@@ -21,7 +21,7 @@ def path(tmp_path_factory, small):
     over = {**accuracy, "id": OBJ.replace("accuracy", "over_rule"), "label": "obj, over", "center": 0, "baseline": None}
     over |= {"values": [value - 0.6 for value in accuracy["values"]], "low": None, "high": None}
     marks = [
-        {"role": "heldout", "label": "best head, held out", "value": 0.5, "low": 0.4, "high": 0.6, "note": "chosen"},
+        {"role": "heldout", "label": "best head, held out", "value": 0.5, "low": 0.4, "high": 0.6, "note": 50 * "on "},
         {"role": "rule", "label": "rules", "value": 0.6, "low": None, "high": None, "note": "a rule"},
         {"role": "random", "label": "random weights", "value": None, "low": None, "high": None, "note": "not counted"},
     ]
@@ -46,6 +46,10 @@ def test_marks_stand_at_their_values_on_one_axis(open_page, path, small):
     assert_texts(rows.last.locator(".missing"), ["not counted"])
     shapes = rows.locator(".name svg").evaluate_all("all => all.map(each => each.innerHTML)")
     assert len(set(shapes)) == 4  # which differ also without colors
+    page.get_by_text("What the marks are").click()
+    # A list without anything to press could not be scrolled with keys, so it is as high as its lines.
+    notes = page.locator(".marks dl")
+    assert notes.evaluate("e => [e.scrollHeight > 210, e.scrollHeight - e.clientHeight]") == [True, 0]
 
 
 def test_the_values_of_one_question_keep_the_head_and_the_question(open_page, path):

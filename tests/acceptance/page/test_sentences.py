@@ -7,6 +7,7 @@ import csv
 import io
 import re
 import zlib
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -40,6 +41,26 @@ def verdicts(data, sentence, head, relation, direction="dep->head"):
     guesses = unpacked(sentence["guesses"][f"weight/{direction}"], np.uint16, shape_of(data, sentence))
     pairs = zip(guesses[layer - 1, number - 1], sentence["heads"], sentence["relations"], strict=True)
     return [int(guess) == gold for guess, gold, name in pairs if name == relation]
+
+
+def test_the_heads_are_listed_by_what_they_pick_for_the_word_at_hand(open_page, small_page, small):
+    page = open_page(small_page, "#head=1-1&relation=obj&direction=dep->head&sentence=garden-03")
+    sentence = sentence_of(small, "garden-03")
+    row = sentence["relations"].index("obj")
+    page.locator(f"[data-word='row-{row}']").first.click()
+    groups = page.get_by_role("group", name=f"Heads by what they pick for {sentence['rows'][row]}")
+    guesses = unpacked(sentence["guesses"]["weight/dep->head"], np.uint16, shape_of(small, sentence))[..., row].ravel()
+    counted = Counter(map(int, guesses)).most_common()
+    assert_texts(groups.locator("li b"), [sentence["rows"][picked] for picked, _ in counted])
+    assert_texts(groups.locator("li small"), [str(n) for _, n in counted])
+    second = groups.locator("li").nth(1).get_by_role("button")
+    heads = [f"{head // 12 + 1}-{head % 12 + 1}" for head in np.flatnonzero(guesses == counted[1][0])[:8]]
+    assert_texts(second, heads)
+    second.last.click()
+    assert_texts(page.locator(".drawing .title"), [f"{heads[-1]} · weight"])
+    assert_count(groups.locator("[aria-current=true]"), 1)
+    page.locator(f"[data-word='row-{row}']").first.click()  # which lets the word go
+    assert_count(groups, 0)
 
 
 def test_right_and_wrong_sentences_are_those_of_the_guesses(open_page, small_page, small):
