@@ -142,7 +142,7 @@ def test_what_heads_find_stands_beside_the_strongest_rule():
     rows[4] |= {"tag_rule_gain": 0.3, "tag_rule_gain_low": 0.2, "tag_rule_gain_high": 0.4, "tag_rule_heldout": 0.4}
     (text, address), *_ = said_of(rows, rows)
     assert text == (
-        "1 of 5 relations with at least 7 words are clearly found better by a head than by every rule (r5: 70.0 % by "
+        "1 of 5 relations with at least 7 words is clearly found better by a head than by every rule (r5: 70.0 % by "
         "head 5-6, 59.4 % by the fixed offset -2, +10.6 points [10.7, 10.8]), and 4 clearly worse (r4: 70.0 % by head "
         "4-5, 91.2 % by a rule by part of speech, -20.0 points [-30.0, -10.0]; r3: 70.0 % by head 3-4, 91.2 % by a "
         "rule by part of speech, -20.0 points [-30.0, -10.0]; …); heads and rules are chosen on one half and scored on "
