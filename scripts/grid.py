@@ -50,9 +50,9 @@ class GridCommand:
     def run(self, command: str = "") -> int:
         """Run the cells, print the table, and return the exit status."""
         from ..engine.grid import DONE, Grid, check_cells, in_short, run_grid, shown_grid, spread, write_tables
-        from ..engine.grid_page import write_page
+        from ..engine.grid_page import grid_findings, write_page
         from ..reports.streams import say, say_json
-        from ..reports.table import Terminal
+        from ..reports.table import Terminal, findings_list
         from ..reports.tables import records, to_json
         from .cli import Checkable, checked_command, run_words
 
@@ -84,11 +84,14 @@ class GridCommand:
         shown_means = None if self.over is None else spread(shown, list(grid.varied), self.over)
         tables = shown_grid(shown, list(grid.varied), shown_means, self.over or "")
         write_tables(self.out, tables, means, self.over or "")
-        page = write_page(grid, shown, tables, command)
+        findings = grid_findings(shown, list(grid.varied), shown_means, self.over or "")
+        page = write_page(grid, shown, tables, findings, command)
         if self.json:
             say_json(to_json({"cells": records(table), "over": [] if means is None else records(means)}))
         else:
             console = Terminal(None)
+            if findings:
+                console.print(findings_list(findings), "")
             for each in tables:
                 console.print(each.terminal(console.width))
             say(f"Page: {page}")

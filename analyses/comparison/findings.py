@@ -104,14 +104,20 @@ def difference_text(
         if not clear:
             return f"{text} No difference is larger than rounding."
         return f"{text} The largest difference: {_named(contrast, clear[0])}."
-    has_more, less = ("finds more", "less") if heads else ("has larger values", "smaller ones")
+    n_more = sum(row.difference > 0 for row in clear)
+    n_less = len(clear) - n_more
+    more_often = n_more >= n_less  # the larger number comes first
+    more, less = ("more", "less") if more_often else ("less", "more")
+    does = f"finds {more}"
     if contrast.unit == GAIN:
-        has_more = "gains more over rules" if "rule" in contrast.quantity else "gains more over the offset"
-    above = sum(row.difference > 0 for row in clear)
-    below = len(clear) - above
+        does = f"gains {more} over {'rules' if 'rule' in contrast.quantity else 'the offset'}"
+    elif not heads:
+        does = f"has {'larger' if more_often else 'smaller'} values"
+        less = "smaller ones" if more_often else "larger ones"
     largest = [_named(contrast, row) for row in clear[:_MAX_NAMED]]
     return (
-        f"{above} of {tested}: {first} clearly {has_more} than {second}, and {less} in {below} ({quantity}; "
+        f"{max(n_more, n_less)} of {tested}: {first} clearly {does} than {second}, and {less} in "
+        f"{min(n_more, n_less)} ({quantity}; "
         f"{adjusted}). The largest difference{'s' if len(largest) > 1 else ''}: {'; '.join(largest)}"
         f"{'; …' if len(clear) > _MAX_NAMED else '.'}"
     )

@@ -232,7 +232,7 @@ def headed(p: float) -> tuple[Survey, str]:
         contrasts.append(replace(one, contrast=replace(one.contrast, differences=rows)))
     changed = replace(survey, collected={"contrasts": SurveyContrasts(tuple(contrasts), survey.means)})
     (finding,) = survey_section(changed).findings
-    assert finding.address == "#contrasts"
+    assert finding.address == "#relation-det"
     return changed, finding.text
 
 
