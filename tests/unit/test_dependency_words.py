@@ -186,11 +186,18 @@ def test_best_heads_are_compared_with_those_of_random_copies():
         ([], "the 3 relations with at least 7 words"),
     ):
         averages = (100 * rows[0]["control_accuracy"], 50) if len(certain) == 1 else (control, 190 / 3)
+        of_these = certain or rows
+        heldout = sum(row["heldout_accuracy"] for row in of_these) / len(of_these)
+        rules = [
+            max(row["heldout_accuracy"] - row["heldout_gain"], row["tag_offset_heldout"], row["tag_rule_heldout"])
+            for row in of_these
+        ]
         for copies, of in ((1, "a copy"), (2, "2 copies")):
             text, address = said_of(rows, certain, rows, controls=(pd.DataFrame(),) * copies)[-1]
             assert text == (
                 f"{averages[0]:.1f} % on average is what the best heads of {of} of the model with random weights reach "
-                f"for {which}, where those of the model reach {averages[1]:.1f} % on the same text."
+                f"for {which}, where those of the model reach {averages[1]:.1f} % on the same text; {100 * heldout:.1f} % held "
+                f"out, and {100 * sum(rules) / len(rules):.1f} % by the strongest rules."
             )
             assert address == leads_to(max(certain or rows[:1], key=lambda row: row["heldout_gain"]))
 
