@@ -240,7 +240,7 @@ def headed(p: float) -> tuple[Survey, str]:
     ("p", "said"),
     [
         (0.0499, "1 of 1 tested relations of many: “a” clearly finds more than “b”, and less in 0"),
-        (0.05, "0 of 1 tested relations of many differ clearly between “a” and “b”"),
+        (0.05, "0 of 1 tested relation of many differs clearly between “a” and “b”"),
     ],
 )
 def test_the_headline_says_which_model_finds_more_and_where_most(p: float, said: str) -> None:

@@ -56,9 +56,11 @@ def _sentences(rows: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
         number, floor = (f"{_value(row[side])} ({row[side]['label']})" for side in ("number", "floor"))
         points = " points" if row["unit"] == SHARE else ""
         difference = f"{shown_value(row['difference'], row['unit'], sign=True)}{points}"
+        # The difference is above 0 in favor of attention, so the number is to be below its floor if the signs differ.
+        less = (row["number"]["mean"] - row["floor"]["mean"]) * row["difference"] < 0
         evidence = f"{difference} {shown_bounds(row['low'], row['high'], row['unit'])}".rstrip()
         text = (
-            f"{number}, beside {floor}, the floor: {evidence}, n = {row['n']:,}. "
+            f"{number}, beside {floor}, the floor{' (less is better)' if less else ''}: {evidence}, n = {row['n']:,}. "
             f"{_SAID[row['verdict']].format(row['question'])}: {row['meaning']}"
         )
         yield Finding(text, f"#part-1-{slug(headings[row['test']])}")
