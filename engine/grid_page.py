@@ -26,7 +26,7 @@ from .grid import DONE, Grid, numeric
 
 _ALL = "#grid-all-runs"
 
-_DARKEST = 0.35  # of a shade, on which text is still legible
+_DARKEST = 0.25  # of a shade, on which text is still legible
 
 
 def write_page(

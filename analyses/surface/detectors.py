@@ -310,7 +310,7 @@ def _finding(answer: Detected, scores: pd.DataFrame, kind: str) -> Finding:
     text = (
         f"{share(top['score'], top['score_low'], top['score_high'])} of the attention of head {head} goes to "
         f"{_phrase(top['pattern'])} in random pieces that are read twice{_strongest_floor(top)}. Of {n_heads} heads, "
-        f"{', '.join(parts)} heads."
+        f"{' and '.join(parts)} heads."
     )
     return Finding(text, address(head=head, measure=measure_id(f"detectors-{top['pattern']}", kind), kind=kind))
 

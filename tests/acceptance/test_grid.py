@@ -120,7 +120,7 @@ def test_the_first_number_that_differs_is_compared():
         {"lr": "1", "seed 0": "0.250", "seed 1": "0.500"}, {"lr": "2", "seed 0": "–", "seed 1": "0.750"},
     ]  # fmt: skip
     shades = [column.shade(row) for row in shown.rows for column in shown.columns if column.shade]
-    assert shades == pytest.approx([0, 0.175, 0, 0.35], abs=0.01)  # from the least to the largest
+    assert shades == pytest.approx([0, 0.125, 0, 0.25], abs=0.01)  # from the least to the largest
     assert matrix(cells.drop(columns=["same", "uas", "las"]), ["lr", "seed"]) is None
 
 

@@ -219,7 +219,7 @@ def test_the_finding_says_more_only_with_the_whole_interval(corpus):
     texts = [finding.text for finding in explored_dependency(none, accuracy, "weight").findings]
     [text] = [text for text in texts if "averaged maps" in text]
     assert text == (
-        "0 of 1 relation with at least 1 word are clearly found more often by averaged maps of several heads than by "
+        "0 of 1 relation with at least 1 word is clearly found more often by averaged maps of several heads than by "
         "one head."
     )
 

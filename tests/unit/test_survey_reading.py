@@ -232,14 +232,14 @@ def headed(p: float) -> tuple[Survey, str]:
         contrasts.append(replace(one, contrast=replace(one.contrast, differences=rows)))
     changed = replace(survey, collected={"contrasts": SurveyContrasts(tuple(contrasts), survey.means)})
     (finding,) = survey_section(changed).findings
-    assert finding.address == "#relation-det"
+    assert finding.address == "#relation-obj"
     return changed, finding.text
 
 
 @pytest.mark.parametrize(
     ("p", "said"),
     [
-        (0.0499, "1 of 1 tested relations of many: “a” clearly finds more than “b”, and less in 0"),
+        (0.0499, "1 of 1 tested relation of many: “a” clearly finds more than “b”, and less in 0"),
         (0.05, "0 of 1 tested relation of many differs clearly between “a” and “b”"),
     ],
 )
