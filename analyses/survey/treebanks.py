@@ -22,6 +22,7 @@ from ...reports.table import ShownTable
 from ..comparison.differences import without_deviations
 from ..comparison.findings import clearest, difference_text, together_said
 from ..comparison.results import GAIN, Contrast, Pairing, Side, contrasts_of, row_of
+from ..comparison.section import p_value
 from ..counting.comparable import Comparable
 from ..dependency.accuracy import TOTALS
 from .checkpoints import checkpoints_of
@@ -47,6 +48,9 @@ SURVEY_TREEBANKS = Schema(
 
 _ACCURACIES, _CLEAR, _MOST_CLEAR = "accuracies", "treebank-differences", 40
 
+_SAYS_MORE = ("gains over the rules", "gains over the offset", _ACCURACIES)
+"""What is compared. The first say more than those after them."""
+
 
 def _value(key: str, row: Row) -> str:
     """Write a side of a difference: an accuracy, or a gain with its sign."""
@@ -59,10 +63,10 @@ _CLEAR_COLUMNS = (
     TableColumn("model", "text", "", "model"),
     TableColumn("family", "text", "", "of"),
     TableColumn("n_a n_b", "count", "", "n", cell=lambda row: f"{row['n_a']:,} / {row['n_b']:,}"),
-    TableColumn("value_a", "share", "", "first", cell=partial(_value, "value_a")),
-    TableColumn("value_b", "share", "", "second", cell=partial(_value, "value_b")),
+    TableColumn("value_a", "number", "", "first", cell=partial(_value, "value_a")),
+    TableColumn("value_b", "number", "", "second", cell=partial(_value, "value_b")),
     TableColumn("difference low high", "points", "", "difference", beside=bounds(), beside_in="any"),
-    TableColumn("p_holm", "p", "", "p (Holm)"),
+    TableColumn("p_holm", "p", "", "p (Holm)", cell=lambda row: p_value(row["p_holm"])),
 )
 
 _RENAMED = {"group": "relation", "run_a": "treebank_a", "run_b": "treebank_b", "map_a": "map"}
@@ -165,7 +169,7 @@ class Treebanks(SurveyQuestion):
             clear += [{**row_of(contrast, row), **named} for row in contrast.tested if row.significant]
         if not rows:
             return ()
-        clear.sort(key=lambda row: (row["family"] == _ACCURACIES, -abs(row["difference"])))
+        clear.sort(key=lambda row: (_SAYS_MORE.index(row["family"]), -abs(row["difference"])))
         most = f"The first {_MOST_CLEAR} of {len(clear):,}; all are in the table."
         return (
             ShownTable("survey_treebank_pairs", "Differences between treebanks", columns, rows),

@@ -16,7 +16,7 @@ import pytest
 from attentionology.analyses.contract import OptionError
 from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.grid import DONE, Grid, check_cells, in_short, numbers_of, shown_grid, spread
-from attentionology.engine.grid_page import compared_number, matrix
+from attentionology.engine.grid_page import compared_number, grid_findings, matrix
 from attentionology.scripts.cli import main
 from tests.shown_tables import on_page
 
@@ -342,3 +342,24 @@ def test_people_read_the_names_of_files_without_folders():
     assert short["data"].tolist() == ["a+b"] * 2 + ["c"] * 2
     assert short["seed"].tolist() == [*"0101"]
     assert table["data"][0] == values[0]
+
+
+def test_the_largest_and_the_smallest_number_are_found_with_their_cells():
+    cells = pd.DataFrame(
+        {"lr": ["1", "1", "2", "2"], "seed": ["0", "1", "0", "1"], "status": "done", "folder": list("abcd"),
+         "same": 0.5, "uas": [0.25, 0.5, 0.875, np.nan]}
+    )  # fmt: skip
+    (found,) = grid_findings(cells, ["lr", "seed"])
+    assert found.text.startswith(
+        "0.875 is the largest uas of 3 runs, that of lr 2, seed 0; the smallest is 0.250, that of lr 1, seed 0. No "
+    )
+    assert (found.number, found.address) == ("0.875", "c/report.html")
+    (means,) = grid_findings(cells, ["lr", "seed"], spread(cells, ["lr", "seed"], "seed"), "seed")
+    assert means.text.startswith(
+        "0.875 ± – (n = 1) is the largest mean uas over seed, of 2 means, that of lr 2; the smallest is 0.375 ± 0.177 "
+        "(n = 2), that of lr 1."
+    )
+    (alike,) = grid_findings(cells.drop(columns="uas"), ["lr", "seed"])
+    assert alike.text == "0.500 is the same of 4 runs, which are all alike."
+    assert grid_findings(cells.drop(columns=["uas", "same"]), ["lr", "seed"]) == []
+    assert grid_findings(cells.iloc[:1], ["lr", "seed"]) == []
