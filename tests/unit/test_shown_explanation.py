@@ -291,7 +291,8 @@ def test_findings_are_the_count_the_gate_and_decided_questions(results):
         low, high = (written(row[end], unit) for end in ("low", "high"))
         difference = f"{written(row['difference'], unit, '+')}{points} [{low}, {high}]"
         assert finding.text == (
-            f"{number}, beside {floor}, the floor{less}: {difference}, n = {row['n']:,}. Attention {row['verdict']} “{row['question']}”: {row['meaning']}"
+            f"{number}, beside {floor}, the floor{less}: {difference}, n = {row['n']:,}. Attention {row['verdict']} "
+            f"“{row['question']}”: {row['meaning']}"
         )
         assert finding.number.startswith(written(means[0], unit))
     assert len({finding.address for finding in (count, gate, *decided)}) > 5
