@@ -25,6 +25,7 @@ from ..analyses.shared.cache_folder import cache_folder
 from ..analyses.shared.input_options import OptionalModelOptions, paths_read
 from ..analyses.shared.part_options import ShareOptions
 from ..corpora_loaders import LabeledTexts
+from ..reports.explorer.preview import findings_html
 from ..reports.page import Section
 from ..reports.progress import showing
 from ..reports.run_folder import RunFolder
@@ -115,7 +116,7 @@ class Explanation(Run):
     def _repr_html_(self) -> str:
         columns = ["test", "question", "difference", "low", "high", "verdict"]
         table = self.verdicts[columns].to_html(index=False, border=0) if len(self.verdicts) else ""
-        return f"<p>{in_html(repr(self))}</p>{table}"
+        return f"<p>{in_html(repr(self))}</p>{findings_html(self.findings)}{table}"
 
 
 def explain(

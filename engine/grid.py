@@ -27,6 +27,7 @@ from ..reports.progress import progress_bar
 from ..reports.table import ShownTable
 from ..storage.durable import write_durably
 from ..storage.paths import check_kept_folder, named_twice, read_record
+from ..storage.short_names import distinguishing
 
 Run = Callable[[Sequence[str]], None]
 """A function that runs a command line and raises the errors of the toolkit."""
@@ -96,6 +97,51 @@ class Grid:
         varied = [word for name, value in cell.items() for word in (f"--{name}", *value.split("+"))]
         return [self.command, *self.arguments, *varied, "--out", str(self.folder_of(cell)), "--overwrite"]
 
+    def is_done(self, cell: Mapping[str, str]) -> bool:
+        """Whether a cell has been run by the command line that it has now."""
+        # A results folder appears whole or not at all, so a record means that the cell was finished. The name of the
+        # folder has the values that vary, but only the command line has the options of all cells, too.
+        record = read_record(self.folder_of(cell))
+        return record is not None and bool(record["command"] == shlex.join(["attentionology", *self.words_of(cell)]))
+
+
+def check_cells(grid: Grid, checks: Sequence[Callable[[], None]]) -> None:
+    """Raise the first error if every cell refuses its options, so that none is begun.
+
+    Cells that refuse theirs beside others are named in the table, as cells that fail later are.
+
+    Args:
+        grid: the cells.
+        checks: for each cell, what checks its options without reading anything.
+    """
+    first: AttentionologyError | None = None
+    for cell, check in zip(grid.cells(), checks, strict=True):
+        if grid.is_done(cell):
+            return
+        try:
+            check()
+            return
+        except AttentionologyError as error:
+            first = first or error
+    if first is not None:
+        raise first
+
+
+def in_short(table: pd.DataFrame, grid: Grid) -> pd.DataFrame:
+    """Return a table of `run_grid` as people read it: files have the names that tell them apart, without folders."""
+    shown = table.copy()
+    paths = {word.partition("=")[2] or word for word in grid.arguments}
+    for option, values in grid.varied.items():
+        parts = list(dict.fromkeys(part for value in values for part in value.split("+")))
+        if any("/" in part for part in parts):
+            short = distinguishing(parts)
+            paths |= {*parts}
+            shown[option] = ["+".join(short[part] for part in value.split("+")) for value in shown[option]]
+    # A path may begin with another one.
+    for path in sorted((path for path in paths if "/" in path), key=len, reverse=True):
+        shown["status"] = [status.replace(path, Path(path).name) for status in shown["status"]]
+    return shown
+
 
 def run_grid(grid: Grid, run: Run) -> pd.DataFrame:
     """Run the cells that are not there yet, and return the table of the grid.
@@ -106,14 +152,10 @@ def run_grid(grid: Grid, run: Run) -> pd.DataFrame:
     rows, cells = [], grid.cells()
     with progress_bar("cells", len(cells), unit="cells", remarks=True) as advance:
         for cell in cells:
-            folder, words = grid.folder_of(cell), grid.words_of(cell)
-            status = DONE
-            # A results folder appears whole or not at all, so a record means that the cell was finished. The name of
-            # the folder has the values that vary, but only the command line has the options of all cells, too.
-            earlier_run = read_record(folder)
-            if earlier_run is None or earlier_run["command"] != shlex.join(["attentionology", *words]):
+            folder, status = grid.folder_of(cell), DONE
+            if not grid.is_done(cell):
                 try:
-                    run(words)
+                    run(grid.words_of(cell))
                 except (AttentionologyError, OSError) as error:
                     status = str(error)
             numbers = numbers_of(grid.command, folder) if status == DONE else {}

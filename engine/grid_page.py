@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..reports.columns import Row, TableColumn
+from ..reports.finding import Finding
 from ..reports.format import number, rows_of
 from ..reports.page import bundled, outlined, template_environment
 from ..reports.page.svg import palette_styles
@@ -22,16 +24,21 @@ from ..storage.characters import in_document
 from ..storage.durable import write_durably
 from .grid import DONE, Grid, numeric
 
-_DARKEST = 0.35  # of a shade, on which text is still legible
+_ALL = "#grid-all-runs"
+
+_DARKEST = 0.25  # of a shade, on which text is still legible
 
 
-def write_page(grid: Grid, table: pd.DataFrame, tables: Sequence[ShownTable], command: str) -> Path:
+def write_page(
+    grid: Grid, table: pd.DataFrame, tables: Sequence[ShownTable], findings: Sequence[Finding], command: str
+) -> Path:
     """Write ``index.html`` into the folder of a grid, and return its path.
 
     Args:
         grid: the cells.
-        table: what `attentionology.engine.grid.run_grid` returned.
+        table: what `attentionology.engine.grid.in_short` returned.
         tables: the tables that people read, of which the first one has the cells.
+        findings: what `grid_findings` returned.
         command: the command line of the grid.
     """
     cells, *others = tables
@@ -42,6 +49,7 @@ def write_page(grid: Grid, table: pd.DataFrame, tables: Sequence[ShownTable], co
             command=command,
             of_cells=grid.command,
             n_cells=len(table),
+            findings=findings,
             failed=[row for row in rows_of(table) if row["status"] != DONE],
             matrix=matrix(table, list(grid.varied)),
             cells=with_links(cells, table),
@@ -61,6 +69,45 @@ def compared_number(table: pd.DataFrame, varied: Sequence[str]) -> str:
     """Return the first number that is not the same in all cells; the first one if all are; empty if there is none."""
     numbers = numeric(table, varied)
     return next((name for name in numbers if table[name].min() < table[name].max()), numbers[0] if numbers else "")
+
+
+def grid_findings(
+    table: pd.DataFrame, varied: Sequence[str], over: pd.DataFrame | None = None, name: str = ""
+) -> list[Finding]:
+    """Say which cells have the largest and the smallest of the compared numbers, or which means over an option do.
+
+    Args:
+        table: what `attentionology.engine.grid.in_short` returned.
+        varied: the options that vary.
+        over: means and standard deviations over one of them; None if there are none.
+        name: the option that ``over`` is over.
+    """
+    compared = compared_number(table, varied)
+    runs = [row for row in rows_of(table) if row["status"] == DONE and not math.isnan(row.get(compared, math.nan))]
+    options, values = list(varied), [(row[compared], number(row[compared]), row) for row in runs]
+    what = f"{compared} of {len(runs):,} runs"
+    if over is not None and len(options) > 1:
+        options.remove(name)
+        means = [row for row in rows_of(over) if row["quantity"] == compared]
+        values = [
+            (row["mean"], f"{number(row['mean'])} ± {number(row['sd'])} (n = {row['n']:,})", row) for row in means
+        ]
+        what = f"mean {compared} over {name}, of {len(means):,} means"
+    if len(values) < 2:
+        return []
+    smallest, *_, largest = sorted(values, key=itemgetter(0))
+    if smallest[0] == largest[0]:
+        return [Finding(f"{largest[1]} is the {what}, which are all alike.", _ALL)]
+
+    def at(row: Row) -> str:
+        return ", ".join(f"{option} {row[option]}" for option in options)
+
+    text = (
+        f"{largest[1]} is the largest {what}, that of {at(largest[2])}; the smallest is {smallest[1]}, that of "
+        f"{at(smallest[2])}. No difference is tested: attentionology compare does this for two runs, and their pages "
+        "name the baselines."
+    )
+    return [Finding(text, page_of(largest[2]) if "folder" in largest[2] else _ALL)]
 
 
 def matrix(table: pd.DataFrame, varied: Sequence[str]) -> ShownTable | None:

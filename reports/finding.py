@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+_NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*(?! ?-)(?: of [\d,]+)?(?: %| points)?(?: \[[^\]]*\])?(?= )")
+"""The number that begins a sentence, as the script of the page knows it (`link.tsx`)."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,22 @@ class Finding:
     text: str
     address: str
     more: str = ""
+
+    @property
+    def number(self) -> str:
+        """What the sentence begins with, which is shown in bold: a number with its total, unit and interval, if any.
+
+        Example:
+            >>> [Finding(text, "").number for text in ("2 of 8 heads", "1.3 % [0.8, 1.9] is", "3-9 is a head")]
+            ['2 of 8', '1.3 % [0.8, 1.9]', '']
+        """
+        match = _NUMBER.match(self.text)
+        return match[0] if match else ""
+
+    @property
+    def rest(self) -> str:
+        """What follows `number`."""
+        return self.text[len(self.number) :]
 
     @property
     def whole(self) -> str:

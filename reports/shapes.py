@@ -14,6 +14,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.colors import Colormap, Normalize
 from matplotlib.patches import Rectangle
 from matplotlib.path import Path
+from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Affine2DBase, AffineDeltaTransform
 
 from ..storage.characters import in_document
@@ -212,4 +213,7 @@ def heads_map(
 
 def mark_head(axes: Axes, layer: int, head: int) -> None:
     """Draw a frame around the cell of a head, which leaves the cell itself visible."""
-    axes.add_patch(Rectangle((head - 1.5, layer - 1.5), 1, 1, fc="none", ec=ORANGE, lw=1.4, zorder=4, clip_on=False))
+    frame = Rectangle((head - 1.5, layer - 1.5), 1, 1, fc="none", ec=ORANGE, lw=1.4, zorder=4, clip_on=False)
+    # In gray, the frame and a dark cell are alike without a light line between them.
+    frame.set_path_effects([withStroke(linewidth=3, foreground="white")])
+    axes.add_patch(frame)

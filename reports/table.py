@@ -227,7 +227,9 @@ def findings_list(findings: Iterable[Finding]) -> Group:
     """Return findings as a list for a terminal, each of them whole."""
     table = Table.grid(padding=(0, 1, 0, 0))
     for finding in findings:
-        table.add_row("•", as_line(finding.text))
+        line = as_line(finding.text)
+        line.stylize("bold", 0, len(finding.number))
+        table.add_row("•", line)
     return Group(as_line("Findings", "table.title"), table)
 
 

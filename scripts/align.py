@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import arg
 
@@ -18,6 +18,9 @@ from ..analyses.contract import OptionError, OptionSet
 from ..analyses.shared.input_options import ExampleOptions, OutputOptions, default_folder
 from ..analyses.shared.option_types import DryRun
 from ..analyses.shared.part_options import PartOptions
+
+if TYPE_CHECKING:
+    from ..engine.counting.job import Job
 
 
 @dataclass(frozen=True)
@@ -56,16 +59,28 @@ class Align:
         """Run the command and return its exit status."""
         if self.hypothesis:
             return self._score(command)
-        from ..engine.align import AlignJob
         from ..reports.streams import say
         from .running import run_job
 
-        groups = OptionSet([self.bitext, self.translator, self.languages, self.alignment, self.links, self.kept])
         default = default_folder(self.translator.model, (self.bitext.source,), "align-")
-        ran = run_job(AlignJob(groups), default, self.output, self.long_run, dry_run=self.dry_run, command=command)
+        ran = run_job(self._job(), default, self.output, self.long_run, dry_run=self.dry_run, command=command)
         if ran and self.links.write is not None and not self.output.json:
             say(f"Links: {self.links.write}")
         return 0
+
+    def check_first(self) -> None:
+        """Check everything that can be checked before anything is read."""
+        from ..engine.execution import check_job
+
+        if not self.hypothesis:
+            check_job(self._job(), self.long_run, None, None)
+
+    def _job(self) -> Job:
+        """Return what the options ask for."""
+        from ..engine.align import AlignJob
+
+        groups = OptionSet([self.bitext, self.translator, self.languages, self.alignment, self.links, self.kept])
+        return AlignJob(groups)
 
     def _score(self, command: str) -> int:
         """Score files of links, and return the exit status."""

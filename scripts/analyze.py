@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
 
@@ -20,6 +20,9 @@ from ..analyses.shared.part_options import PartOptions
 from ..engine.corpus import CorpusOptions
 from ..reports.help.options import flag
 from ..storage.plugins import RegistryError
+
+if TYPE_CHECKING:
+    from ..engine.counting.job import Job
 
 _HELP = """Report what the attention heads of a model do on a treebank, a coreference corpus or a plain text.
 
@@ -58,16 +61,27 @@ class Analyze:
 
     def run(self, command: str = "") -> int:
         """Run the analyses and return the exit status."""
-        from ..engine.analyze import AnalyzeJob
         from ..reports.table import rare_rows
         from .running import run_job
 
-        groups = OptionSet(group for group in vars(self).values() if isinstance(group, OptionGroup))
-        job = AnalyzeJob(groups.without(PartOptions), self.analyses, self.seed)
+        job = self._job()
         default = default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
         with rare_rows(shown=self.rare):
             run_job(job, default, self.output, self.long_run, dry_run=self.dry_run, command=command)
         return 0
+
+    def check_first(self) -> None:
+        """Check everything that can be checked before anything is read."""
+        from ..engine.execution import check_job
+
+        check_job(self._job(), self.long_run, None, None)
+
+    def _job(self) -> Job:
+        """Return what the options ask for."""
+        from ..engine.analyze import AnalyzeJob
+
+        groups = OptionSet(group for group in vars(self).values() if isinstance(group, OptionGroup))
+        return AnalyzeJob(groups.without(PartOptions), self.analyses, self.seed)
 
 
 @functools.cache

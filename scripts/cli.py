@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import tyro
 
@@ -258,6 +258,15 @@ class Runnable(Protocol):
 
     def run(self, command: str = "") -> int:
         """Run the command and return its exit status; the run record has the command line."""
+        ...
+
+
+@runtime_checkable
+class Checkable(Runnable, Protocol):
+    """The options of a command that a grid runs, which checks them before any cell is begun."""
+
+    def check_first(self) -> None:
+        """Check everything that can be checked before anything is read."""
         ...
 
 

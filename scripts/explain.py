@@ -47,3 +47,10 @@ class Explain(ExplainOptions):
         else:
             run_command(execute, self, default, self.output, command)
         return 0
+
+    def check_first(self) -> None:
+        """Check everything that can be checked before anything is read."""
+        from ..analyses.explanation.examination.options import Loaded
+        from ..analyses.explanation.run import choose
+
+        choose(self, Loaded())

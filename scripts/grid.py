@@ -49,12 +49,12 @@ class GridCommand:
 
     def run(self, command: str = "") -> int:
         """Run the cells, print the table, and return the exit status."""
-        from ..engine.grid import DONE, Grid, run_grid, shown_grid, spread, write_tables
-        from ..engine.grid_page import write_page
+        from ..engine.grid import DONE, Grid, check_cells, in_short, run_grid, shown_grid, spread, write_tables
+        from ..engine.grid_page import grid_findings, write_page
         from ..reports.streams import say, say_json
-        from ..reports.table import Terminal
+        from ..reports.table import Terminal, findings_list
         from ..reports.tables import records, to_json
-        from .cli import checked_command, run_words
+        from .cli import Checkable, checked_command, run_words
 
         try:
             arguments = tuple(shlex.split(self.arguments or ""))
@@ -67,26 +67,33 @@ class GridCommand:
             )
         # All options are checked before the first cell is run, because the last one may come hours later.
         command_lines = [grid.words_of(cell) for cell in grid.cells()]
+        commands = []
         for words in command_lines:
             try:
-                checked_command(words)
+                commands.append(checked_command(words))
             except SystemExit as stop:  # the message of the parser is printed already
                 raise OptionError(f"a cell of this grid has no valid options: {shlex.join(words)}") from stop
+        check_cells(grid, [command.check_first for command in commands if isinstance(command, Checkable)])
         if self.commands:
             for words in command_lines:
                 say(shlex.join(["attentionology", *words]))
             return 0
         table = run_grid(grid, run_words)
         means = None if self.over is None else spread(table, list(grid.varied), self.over)
-        tables = shown_grid(table, list(grid.varied), means, self.over or "")
+        shown = in_short(table, grid)
+        shown_means = None if self.over is None else spread(shown, list(grid.varied), self.over)
+        tables = shown_grid(shown, list(grid.varied), shown_means, self.over or "")
         write_tables(self.out, tables, means, self.over or "")
-        page = write_page(grid, table, tables, command)
+        findings = grid_findings(shown, list(grid.varied), shown_means, self.over or "")
+        page = write_page(grid, shown, tables, findings, command)
         if self.json:
             say_json(to_json({"cells": records(table), "over": [] if means is None else records(means)}))
         else:
             console = Terminal(None)
-            for shown in tables:
-                console.print(shown.terminal(console.width))
+            if findings:
+                console.print(findings_list(findings), "")
+            for each in tables:
+                console.print(each.terminal(console.width))
             say(f"Page: {page}")
             say(f"Tables: {self.out}")
         return 0 if (table["status"] == DONE).all() else 3

@@ -56,3 +56,7 @@ class ProbeCommand(ProbingOptions):
             return 0
         run_command(execute, self, default, self.output, command)
         return 0
+
+    def check_first(self) -> None:
+        """Check everything that can be checked before anything is read."""
+        self.check()

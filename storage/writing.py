@@ -53,3 +53,13 @@ def amount(number: int, plural: str, singular: str = "") -> str:
     """A number with its unit: ``1 sentence``, ``2,001 sentences``."""
     unit = (singular or plural.removesuffix("s")) if number == 1 else plural
     return f"{number:,} {unit}"
+
+
+def verb(number: int, plural: str, singular: str = "", *, of: int = 0) -> str:
+    """The form of a verb whose subject is a number of things, or a number of so many things.
+
+    Example:
+        >>> f"1 of 5 relations {verb(1, 'are', 'is', of=5)}", f"0 of 1 relation {verb(0, 'differ', of=1)}"
+        ('1 of 5 relations is', '0 of 1 relation differs')
+    """
+    return (singular or f"{plural}s") if 1 in (number, of) else plural

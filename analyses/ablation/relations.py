@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...corpora_loaders.describing import amount
 from ...reports.columns import Schema, TableColumn
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ...reports.format import number, rare_in_parentheses, rows_of, shown_head
 from ...reports.table import ShownTable
 from ...reports.tables import records
+from ...storage.writing import amount, verb
 from ..comparison.differences import holm, is_significant
 from ..dependency.accuracy import ALL, TOTALS
 from ..dependency.rows import DependencyResults
@@ -373,9 +373,10 @@ def conclusion(results: AblationResults) -> str:
             f"0 relations can tell whether heads that find relations have {more}: all relations have "
             f"{_too_few(results)}."
         )
+    have = verb(row["above"], "have", "has", of=row["relations"])
     heads = "heads" if is_significant(row["p"]) else "it was not shown that heads"
     return (
-        f"{row['above']} of {amount(row['relations'], 'relations')} have a head with an effect above the mean of its "
+        f"{row['above']} of {amount(row['relations'], 'relations')} {have} a head with an effect above the mean of its "
         f"layer: {heads} that find relations have {more} (mean relative rank {number(row['mean_rank'], 2)}, where 0.5 "
         f"is chance; p = {number(row['p'], 4)})."
     )

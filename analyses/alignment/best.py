@@ -17,7 +17,7 @@ from ...reports.finding import Finding
 from ...reports.format import head_name, rows_of, shown_head
 from ...reports.shapes import heads_map, mark_head
 from ...reports.table import ShownTable
-from ...storage.writing import amount
+from ...storage.writing import amount, verb
 from ..counting.held_out import NO_CLAIM, side_of_baseline
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import address, points, share
@@ -176,8 +176,9 @@ def _beside_baseline(results: AlignmentResults) -> Iterator[Finding]:
         text += f" Heads are not compared with it: {NO_CLAIM.format(units='pairs')}."
         yield Finding(text, address(head=head_name(head["layer"], head["head"]), measure=measure_id(ERROR, head)))
         return
+    have = verb(better, "have", "has", of=len(rows))
     text = (
-        f"{better} of {amount(len(rows), 'heads')} have an interval below the error rate of the best baseline, "
+        f"{better} of {amount(len(rows), 'heads')} {have} an interval below the error rate of the best baseline, "
         f"{baseline['name']} ({text_of(ERROR, baseline)}), by {head['measure']} ({head['setting']})."
     )
     if not math.isnan(best["heldout_gain"]):

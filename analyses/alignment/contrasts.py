@@ -13,7 +13,7 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ...reports.format import head_name, rows_of
 from ...reports.table import ShownTable
-from ...storage.writing import amount
+from ...storage.writing import amount, verb
 from ..counting.held_out import beside_zero
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import address, points
@@ -104,11 +104,13 @@ def _findings(results: AlignmentResults) -> Iterator[Finding]:
             continue
         worse, better = beside_zero(rows)
         row = rows_of(rows.loc[[rows["difference"].abs().idxmax()]])[0]  # the finding leads to the largest difference
-        unclear = "; the others have an interval that includes 0" if better + worse < len(rows) else ""
+        n_unclear = len(rows) - better - worse
+        others = "the other has" if n_unclear == 1 else "the others have"
+        unclear = f"; {others} an interval that includes 0" if n_unclear else ""
         text = (
-            f"{better} of {amount(len(rows), 'comparisons')} show that {first} align words better than {second}, and "
-            f"{worse} that they do worse{unclear}; the differences of error rates lie between "
-            f"{points(rows['difference'].min())} and {points(rows['difference'].max())}."
+            f"{better} of {amount(len(rows), 'comparisons')} {verb(better, 'show', of=len(rows))} that {first} align "
+            f"words better than {second}, and {worse} that they do worse{unclear}; the differences of error rates lie "
+            f"between {points(rows['difference'].min())} and {points(rows['difference'].max())}."
         )
         setting, measure = (row["of"], "norm") if name == "norm − weight" else ("AWI", row["of"])
         shown = {"heads": TOGETHER, "setting": setting, "measure": measure}

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ...reports.finding import Finding
 from ...reports.format import number, number_interval, signed
-from ...storage.writing import amount
+from ...storage.writing import amount, verb
 from ..counting.comparable import Measured
 from ..dependency.accuracy import TOTALS
 from ..shared.explored import address, points, share
@@ -90,25 +90,34 @@ def difference_text(
     # sides; `where`: what stands after the groups.
     clear = [row for row in clearest(rows) if not _is_rounded_away(contrast, row)]  # all if none is significant
     first, second = (f"{noun}“{side.name}”" for side in (contrast.first, contrast.second))
-    groups = "relations" if contrast.analysis == "dependency" else f"groups ({contrast.analysis}, {contrast.family})"
-    tested = f"{len(rows)} tested {groups}{where}"
+    groups, family = "relations", ""
+    if contrast.analysis != "dependency":
+        groups, family = "groups", f" ({contrast.analysis}, {contrast.family})"
+    tested = f"{amount(len(rows), f'tested {groups}')}{family}{where}"
     quantity = "heads chosen on one half of the text and scored on the other" if heads else contrast.quantity
     if contrast.unit == GAIN:
         quantity = f"{contrast.quantity}, {quantity}"
     adjusted = f"p adjusted by Holm for {amount(len(contrast.tested), 'tests')}"
     if not clear or not clear[0].significant:
-        text = f"0 of {tested} differ clearly between {first} and {second} ({quantity}; {adjusted})."
+        differ = verb(0, "differ", of=len(rows))
+        text = f"0 of {tested} {differ} clearly between {first} and {second} ({quantity}; {adjusted})."
         if not clear:
             return f"{text} No difference is larger than rounding."
         return f"{text} The largest difference: {_named(contrast, clear[0])}."
-    has_more, less = ("finds more", "less") if heads else ("has larger values", "smaller ones")
+    n_more = sum(row.difference > 0 for row in clear)
+    n_less = len(clear) - n_more
+    more_often = n_more >= n_less  # the larger number comes first
+    more, less = ("more", "less") if more_often else ("less", "more")
+    does = f"finds {more}"
     if contrast.unit == GAIN:
-        has_more = "gains more over rules" if "rule" in contrast.quantity else "gains more over the offset"
-    above = sum(row.difference > 0 for row in clear)
-    below = len(clear) - above
+        does = f"gains {more} over {'rules' if 'rule' in contrast.quantity else 'the offset'}"
+    elif not heads:
+        does = f"has {'larger' if more_often else 'smaller'} values"
+        less = "smaller ones" if more_often else "larger ones"
     largest = [_named(contrast, row) for row in clear[:_MAX_NAMED]]
     return (
-        f"{above} of {tested}: {first} clearly {has_more} than {second}, and {less} in {below} ({quantity}; "
+        f"{max(n_more, n_less)} of {tested}: {first} clearly {does} than {second}, and {less} in "
+        f"{min(n_more, n_less)} ({quantity}; "
         f"{adjusted}). The largest difference{'s' if len(largest) > 1 else ''}: {'; '.join(largest)}"
         f"{'; …' if len(clear) > _MAX_NAMED else '.'}"
     )

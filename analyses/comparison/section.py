@@ -220,10 +220,10 @@ def shown_columns(contrast: Contrast, reports: Mapping[str, str]) -> list[TableC
             beside=bounds() if is_share else lambda row: number_interval(row["low"], row["high"]),
             beside_in="any",
         ),
-        TableColumn("p", "p", "", "p", cell=lambda row: _p_value(row["p"]), room="page"),
+        TableColumn("p", "p", "", "p", cell=lambda row: p_value(row["p"]), room="page"),
     ]
     if contrast.tested:
-        columns.append(TableColumn("p_holm", "p", "", "p (Holm)", cell=lambda row: _p_value(row["p_holm"])))
+        columns.append(TableColumn("p_holm", "p", "", "p (Holm)", cell=lambda row: p_value(row["p_holm"])))
     if any(side and side.choice for row in contrast.differences for side in (row.first, row.second)):
         columns.append(_choices("choice_a", contrast, contrast.first, reports))
         columns.append(_choices("choice_b", contrast, contrast.second, reports))
@@ -236,7 +236,8 @@ def _numbers(row: Row) -> str:
     return " / ".join(dict.fromkeys(f"{row[name]:,}" for name in ("n_a", "n_b") if not pd.isna(row[name])))
 
 
-def _p_value(p: float) -> str:
+def p_value(p: float) -> str:
+    """Write a p value with three digits."""
     if pd.isna(p):
         return "–"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"

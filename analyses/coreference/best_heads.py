@@ -20,7 +20,7 @@ from ...reports.explorer.data import Fact, Measure
 from ...reports.finding import Finding
 from ...reports.format import best_direction, head_name, rare_in_parentheses, rows_of
 from ...reports.table import ShownTable
-from ...storage.writing import amount
+from ...storage.writing import amount, verb
 from ..contract import Request
 from ..counting.best_head import drawn
 from ..counting.held_out import NO_CLAIM, side_of_baseline
@@ -395,17 +395,17 @@ def _style(row: Row) -> str:
 def finding_of(row: Mapping[str, Any], results: CoreferenceResults, kind: str) -> Finding:
     """Say how the best head of all types compares with the rules, if enough mentions and documents say so."""
     head, strongest = f"head {head_name(row['layer'], row['head'])}", _strongest(row)
-    is_claimed = row["type"] in results.claimed
+    is_claimed, have = row["type"] in results.claimed, verb(row["total"], "have", "has")
     if is_claimed and not math.isnan(row["heldout_gain"]):
         text = (
-            f"{share(row['heldout_accuracy'])} of {amount(row['total'], 'mentions')} have an antecedent that the best "
-            f"head ({head}) finds held out, {_VERDICTS[side_of_baseline(row)]} the rules "
+            f"{share(row['heldout_accuracy'])} of {amount(row['total'], 'mentions')} {have} an antecedent that the "
+            f"best head ({head}) finds held out, {_VERDICTS[side_of_baseline(row)]} the rules "
             f"({_with_interval(row, 'heldout_gain')}); {strongest}."
         )
         return Finding(text, address_of(row, kind), f"On the documents that chose it, {head} finds {_accuracy(row)}.")
     text = (
-        f"{_accuracy(row)} of {amount(row['total'], 'mentions')} have an antecedent that {head} finds on the documents "
-        f"that chose it; {strongest}"
+        f"{_accuracy(row)} of {amount(row['total'], 'mentions')} {have} an antecedent that {head} finds on the "
+        f"documents that chose it; {strongest}"
     )
     if row["total"] >= results.min_count:
         text += f". They are not compared: {NO_CLAIM.format(units='documents')}"

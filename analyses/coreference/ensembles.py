@@ -16,7 +16,7 @@ from ...reports.columns import TableColumn
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ...reports.table import ShownTable
-from ...storage.writing import amount
+from ...storage.writing import amount, verb
 from ..counting.outcomes import SPLITS
 from ..counting.resampling import halves, poisson_weights
 from ..dependency.decisions import word_positions
@@ -101,19 +101,20 @@ class Ensembles(CoreferenceQuestion):
         better = sorted(filter(finds_more, ensembles), key=lambda row: -row["gain"])
         types = ", ".join(map(mentions_of, ensembles))
         counted = f"{amount(len(ensembles), 'rows')} of the table of ensembles ({types})"
+        have = verb(len(better), "have", "has", of=len(ensembles))
         if better:
             rules = {row["type"]: share(row["rule_based_accuracy"]) for row in results.best_rows}
             gains = "; ".join(
                 found_together(mentions_of(row), row, beside=f", the rules {rules[row['type']]}") for row in better
             )
             text = (
-                f"{len(better)} of {counted} have more antecedents that averaged maps of several heads find than one "
+                f"{len(better)} of {counted} {have} more antecedents that averaged maps of several heads find than one "
                 f"head, where both are chosen on one half of the documents and scored on the other: {gains}."
             )
         else:
             text = (
-                f"0 of {counted} have clearly more antecedents that averaged maps of several heads find than one head "
-                "on documents that did not choose them."
+                f"0 of {counted} {have} clearly more antecedents that averaged maps of several heads find than one "
+                "head on documents that did not choose them."
             )
         shown = (better or ensembles)[0]["type"]
         rows = (row for row in results.best_rows if row["type"] == shown)

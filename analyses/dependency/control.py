@@ -13,6 +13,7 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ..shared.control import OfCopies
 from ..shared.explored import share
+from .findings import strongest_rule
 from .rows import DependencyQuestion, DependencyResults, Words, address_of, claimed
 
 CONTROL = Schema(
@@ -51,9 +52,13 @@ class Control(OfCopies, DependencyQuestion):
             which = f"the {beaten} in which one head beats the offset"
         copies = "a copy" if len(answer) == 1 else f"{len(answer)} copies"
         random, trained = (float(np.mean([row[name] for row in rows])) for name in ("control_accuracy", "accuracy"))
+        rules = results.answers.get("rules")
+        strongest = [strongest_rule(row, None if rules is None else rules.best).rate for row in rows]
+        heldout = float(np.mean([row["heldout_accuracy"] for row in rows]))
         text = (
             f"{share(random)} on average is what the best heads of {copies} of the model with random weights reach for "
-            f"{which}, where those of the model reach {share(trained)} on the same text."
+            f"{which}, where those of the model reach {share(trained)} on the same text; {share(heldout)} held out, "
+            f"and {share(float(np.mean(strongest)))} by the strongest rules."
         )
         # The explorer has the heads of the model alone, whose cards show what those of the copies find beside them.
         return Contribution(findings=(Finding(text, address_of(rows[0], kind)),))

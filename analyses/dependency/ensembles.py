@@ -17,7 +17,7 @@ from ...reports.explorer.data import Ensemble, ReadHead
 from ...reports.finding import Finding
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
-from ...storage.writing import amount
+from ...storage.writing import amount, verb
 from ..contract import Request
 from ..counting.outcomes import SPLITS
 from ..counting.resampling import FEWEST_UNITS, halves, poisson_weights
@@ -156,7 +156,8 @@ def _together(ensembles: pd.DataFrame, results: DependencyResults, kind: str) ->
     counted = f"{amount(len(rows), 'relations')} with at least {amount(results.min_count, 'words')}{enough}"
     best = {row["relation"]: row for row in rows_of(results.best)}
     if not better:
-        text = f"0 of {counted} are clearly found more often by averaged maps of several heads than by one head."
+        are = verb(0, "are", "is", of=len(rows))
+        text = f"0 of {counted} {are} clearly found more often by averaged maps of several heads than by one head."
         yield Finding(text, address_of(best[rows[0]["relation"]], kind))
         return
     rules = results.answers.get("rules")
@@ -166,8 +167,9 @@ def _together(ensembles: pd.DataFrame, results: DependencyResults, kind: str) ->
         return found_together(row["relation"], row, " words", f", {share(rule.rate)} by {rule.name}")
 
     gains = "; ".join(map(found, better[:SHOWN]))
+    are = verb(len(better), "are", "is", of=len(rows))
     text = (
-        f"{len(better)} of {counted} are found more often by averaged maps of several heads than by one head, where "
+        f"{len(better)} of {counted} {are} found more often by averaged maps of several heads than by one head, where "
         f"both are chosen on one half of the sentences and scored on the other: {gains}"
         f"{'; …' if len(better) > SHOWN else '.'}"
     )

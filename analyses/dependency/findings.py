@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...reports.finding import Finding
 from ...reports.format import head_name
-from ...storage.writing import amount
+from ...storage.writing import amount, verb
 from ..counting.held_out import NO_CLAIM, side_of_baseline, side_of_zero
 from ..shared.explored import points, share
 from .rows import SHOWN, DependencyResults, address_of, claimed
@@ -85,8 +85,8 @@ def findings_of(results: DependencyResults, kind: str) -> Iterator[Finding]:
     if not frequent:
         if left_out:
             text = (
-                f"0 of {amount(left_out, 'relations')} with at least {amount(results.min_count, 'words')} allow a "
-                f"claim: {NO_CLAIM.format(units='sentences')}."
+                f"0 of {amount(left_out, 'relations')} with at least {amount(results.min_count, 'words')} "
+                f"{verb(0, 'allow', of=left_out)} a claim: {NO_CLAIM.format(units='sentences')}."
             )
             yield Finding(text, "")
         return
@@ -96,8 +96,9 @@ def findings_of(results: DependencyResults, kind: str) -> Iterator[Finding]:
     by_gain = results.largest_gains
     if by_gain and rules is not None:
         listed = "; ".join(_beside_offset(row, beside[row["relation"]]) for row in by_gain[:SHOWN])
+        are = verb(len(by_gain), "are", "is", of=len(frequent))
         text = (
-            f"{len(by_gain)} of {claimed(results)} are found more often by a head than by the best fixed offset, on "
+            f"{len(by_gain)} of {claimed(results)} {are} found more often by a head than by the best fixed offset, on "
             f"the same text and held out, whatever other rules find: {listed}{_more(by_gain)}"
         )
         yield Finding(text, address_of(by_gain[0], kind), _missed(results))
@@ -116,8 +117,9 @@ def _beside_strongest(results: DependencyResults, beside: Mapping[str, Strongest
         texts = [_beside_rule(row, beside[row["relation"]]) for row in rows[:n_shown]]
         return f" ({'; '.join(texts)}{'; …' if len(rows) > n_shown else ''})" if rows else ""
 
+    are = verb(len(better), "are", "is", of=len(results.frequent))
     text = (
-        f"{len(better)} of {claimed(results)} are clearly found better by a head than by {what}{listed(better)}, and "
+        f"{len(better)} of {claimed(results)} {are} clearly found better by a head than by {what}{listed(better)}, and "
         f"{len(worse)} clearly worse{listed(worse)}; heads and rules are chosen on one half and scored on the other."
     )
     first = (better or worse or by_gain)[0]

@@ -13,6 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import RenderableType
 
+from ...reports.finding import Finding
 from ...reports.page import Section
 from ...storage.plugins import running
 from ...storage.writing import amount
@@ -25,6 +26,7 @@ from .contract.registry import attending_to, column_of, in_order_of_use, owner_o
 from .contract.results import ExplainResults, HighlightedText
 from .contract.summary import Bootstrap, mean_curve, quality, summarize
 from .contract.verdict import verdicts
+from .showing.findings import explain_findings
 from .showing.section import explain_section, explain_table
 from .showing.together import figures_together
 
@@ -115,6 +117,10 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
     def show(self, results: ExplainResults, width: int) -> RenderableType:
         """Return the verdicts and the most important numbers."""
         return explain_table(results, width=width)
+
+    def findings(self, results: ExplainResults) -> Sequence[Finding]:
+        """Return how many questions attention passes, and both numbers of each that is decided."""
+        return explain_findings(results)
 
     def warnings(self, results: ExplainResults) -> list[str]:
         """Return what makes the numbers worth little."""

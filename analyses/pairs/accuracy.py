@@ -18,7 +18,7 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
-from ...storage.writing import amount
+from ...storage.writing import amount, verb
 from ..contract import Request
 from ..counting.comparable import Comparable, Measured
 from ..counting.counting import CountWith
@@ -154,8 +154,8 @@ class Accuracy(PairQuestion):
         least = min(groups, key=lambda row: row["accuracy"])
         ties = f", with {amount(total['ties'], 'ties')} counted as wrong" if total["ties"] else ""
         text = (
-            f"The acceptable sentence has the higher score in {_of(total)} of {amount(total['pairs'], 'pairs')}{ties}; "
-            f"least often in the group {least['group']} ({_of(least)})."
+            f"{_of(total)} of {amount(total['pairs'], 'pairs')} {verb(total['pairs'], 'have', 'has')} the higher score "
+            f"for the acceptable sentence{ties}; least often in the group {least['group']} ({_of(least)})."
         )
         return Contribution(findings=(Finding(text, address(kind=kind)),))
 

@@ -15,6 +15,7 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ...reports.format import head_name, rows_of
 from ...reports.table import ShownTable
+from ...storage.writing import amount, verb
 from ..comparison.differences import holm
 from ..shared.explored import address
 from .accuracy import Scores, mcnemar
@@ -121,9 +122,9 @@ class Needed(PairQuestion):
         top = max(rows, key=lambda row: row["effect"])
         head = head_name(top["layer"], top["head"])
         text = (
-            f"Without head {head}, the difference of the scores of a minimal pair shrinks by {top['effect']:.2f} nats "
-            f"[{top['effect_low']:.2f}, {top['effect_high']:.2f}], the most of the heads that were switched off; "
-            f"{top['lost']} pairs are lost and {top['won']} won."
+            f"{top['effect']:.2f} nats [{top['effect_low']:.2f}, {top['effect_high']:.2f}] is how much the difference "
+            f"of the scores of a minimal pair shrinks without head {head}, the most of the heads that were switched "
+            f"off; {amount(top['lost'], 'pairs')} {verb(top['lost'], 'are', 'is')} lost and {top['won']} won."
         )
         return Contribution(findings=(Finding(text, address(head=head, kind=kind)),))
 

@@ -21,8 +21,8 @@ MOST_PROBES = 2
 """The number of probes whose trees are drawn, the first ones of the tables."""
 
 LEGEND = (
-    "Arrows lead from a head to its dependent. Above the words: predicted, green if right, orange and dashed if wrong. "
-    "A word whose predicted head is the root or the word itself has no arrow. Below the words: the annotation. Counts "
+    "Arrows lead from a head to its dependent. Below the words: predicted, green if right, orange and dashed if wrong. "
+    "A word whose predicted head is the root or the word itself has no arrow. Above the words: the annotation. Counts "
     "leave out punctuation."
 )
 

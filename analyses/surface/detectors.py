@@ -308,10 +308,25 @@ def _finding(answer: Detected, scores: pd.DataFrame, kind: str) -> Finding:
     n_heads = len(scores[scores["pattern"] == "previous"])
     head = head_name(top["layer"], top["head"])
     text = (
-        f"In random pieces that are read twice, of {n_heads} heads {', '.join(parts)} heads; head {head} directs "
-        f"{share(top['score'], top['score_low'], top['score_high'])} of its attention to {_phrase(top['pattern'])}."
+        f"{share(top['score'], top['score_low'], top['score_high'])} of the attention of head {head} goes to "
+        f"{_phrase(top['pattern'])} in random pieces that are read twice{_strongest_floor(top)}. Of {n_heads} heads, "
+        f"{' and '.join(parts)} heads."
     )
     return Finding(text, address(head=head, measure=measure_id(f"detectors-{top['pattern']}", kind), kind=kind))
+
+
+def _strongest_floor(row: Mapping[str, Any]) -> str:
+    """Name the largest of the numbers that a score is to exceed, in brackets; empty if none was counted."""
+    floors = [
+        (row["random_weights"], "all heads with random weights"),
+        (row["control"], "attention to what is no match"),
+        (row["uniform"], "uniform attention"),
+    ]
+    counted = [floor for floor in floors if not math.isnan(floor[0])]
+    if not counted:
+        return ""
+    value, name = max(counted)
+    return f" (strongest baseline, {name}: {share(value)})"
 
 
 class DetectorScores(ExactMetric):

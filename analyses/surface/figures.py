@@ -85,12 +85,23 @@ def entropy_figure(
 def _dots(
     axes: Axes, heads: pd.DataFrame, values: pd.Series, label: str, name: str = "", color: str = BLUE, marker: str = "o"
 ) -> None:
-    """Draw a dot per head by layer, and the mean of each layer, in one color if there is a name for both."""
+    """Draw a dot per head by layer, and the mean of each layer, in one color if there is a name for both.
+
+    The line of squares is dashed, so that it is told apart in gray as well.
+    """
     table = heads[["layer"]].assign(value=values)
     means = table.groupby("layer")["value"].mean()
     dot_label, line_label = (f"{name}: head", f"{name}: mean") if name else ("head", "mean of the layer")
     links = [PAGE + address(head=name) for name in names_of(heads)]
     style: dict[str, Any] = {"marker": marker, "color": color, "alpha": 0.55, "linewidths": 0, "label": dot_label}
     axes.scatter(table["layer"], table["value"], s=9, **style, urls=links, zorder=2)
-    axes.plot(means.index, means, "-", color=color if name else BLACK, lw=1.2, label=line_label, zorder=3)
+    axes.plot(
+        means.index,
+        means,
+        "--" if marker == "s" else "-",
+        color=color if name else BLACK,
+        lw=1.2,
+        label=line_label,
+        zorder=3,
+    )
     by_layer(axes, table["layer"], label)

@@ -14,6 +14,7 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ...reports.format import named_head, percent
 from ...reports.table import ShownTable
+from ...storage.writing import amount, verb
 from ..contract import OptionSet
 from ..shared.explored import address, names_of, share
 from .options import ReadingOptions
@@ -170,7 +171,8 @@ def _findings(heads: pd.DataFrame, kind: str) -> Iterator[Finding]:
         label = max(counts, key=counts.__getitem__)
         top = largest(heads, label)
         text = (
-            f"{counts['previous']} of {len(heads)} heads attend mostly to the previous token and {counts['next']} to "
+            f"{counts['previous']} of {amount(len(heads), 'heads')} "
+            f"{verb(counts['previous'], 'attend', of=len(heads))} mostly to the previous token and {counts['next']} to "
             f"the next one; head {named_head(top)} directs {percent(float(top[label]))} % of its attention to the "
             f"{label} token."
         )

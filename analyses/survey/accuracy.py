@@ -31,6 +31,7 @@ from .rows import (
     name_treebanks,
     of_cell,
     pair_name,
+    view_of_relation,
     write_entry,
 )
 
@@ -108,6 +109,7 @@ class Accuracy(SurveyQuestion):
             "matrices": [
                 {
                     "relation": relation,
+                    "view": view_of_relation(relation),
                     "accuracies": accuracies_table(maker, relation),
                     "differences": differences_table(maker, relation) if maker.differences(relation) else None,
                 }

@@ -28,7 +28,7 @@ from ...reports.finding import Finding
 from ...reports.table import ShownTable
 from ..comparison.differences import Difference, without_deviations
 from ..comparison.figures import difference_rows
-from ..comparison.findings import clear_first, difference_text
+from ..comparison.findings import clear_first, clearest, difference_text
 from ..comparison.results import Contrast, Pairing, Side, contrast, contrasts_of, row_of
 from ..counting.comparable import Comparable, Measured, replicate_order
 from ..dependency.accuracy import TOTALS
@@ -44,6 +44,7 @@ from .rows import (
     SurveyQuestion,
     joined_table,
     pair_name,
+    view_of_relation,
 )
 
 SURVEY_CONTRASTS = Schema(
@@ -372,5 +373,5 @@ def survey_findings(survey: SurveyFacts) -> tuple[Finding, ...]:
             )
             contrast = replace(contrast, first=first, second=second)
         text = difference_text(contrast, rows, heads=True, noun=noun, where=where)
-        findings.append((rows, Finding(text, "#contrasts")))
+        findings.append((rows, Finding(text, view_of_relation(clearest(rows)[0].group))))
     return clear_first(findings)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any, ClassVar, Literal, NamedTuple
+from urllib.parse import quote
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -195,6 +196,11 @@ class SurveyFacts:
         head = head_name(row["layer"], row["head"])
         view = address(head=head, relation=row["relation"], direction=row["direction"], kind=kind)
         return f"{address_of(page, self.out)}{view}"
+
+
+def view_of_relation(relation: str) -> str:
+    """Return the address of the matrices of a relation, with the accuracies and the differences of all treebanks."""
+    return f"#relation-{quote(relation, safe='')}"
 
 
 class SurveyQuestion(Question[None, None, SurveyFacts, Any]):

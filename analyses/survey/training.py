@@ -36,6 +36,7 @@ from ...reports.drawing import (
     ticks,
 )
 from ...reports.finding import Finding
+from ...storage.writing import amount, verb
 from ..comparison.results import Pairing
 from ..counting.comparable import Measured
 from ..counting.held_out import HeldOutRate, heldout_by_layer, interval_around, mean_rate, standard_error
@@ -143,17 +144,18 @@ def training_findings(table: pd.DataFrame, survey: SurveyFacts) -> Iterator[Find
         gaining = {name: curve for name, curve in curves.items() if curve["low"].iloc[-1] > curve["high"].iloc[0]}
         where = f"of {survey.short_treebanks[treebank]}" + (f" in {model}" if len(_models(table)) > 1 else "")
         if not gaining:
-            yield Finding(
-                f"0 of {len(curves)} relations {where} are clearly found better by the last step.", "#training"
-            )
+            relations, are = amount(len(curves), "relations"), verb(0, "are", "is", of=len(curves))
+            yield Finding(f"0 of {relations} {where} {are} clearly found better by the last step.", "#training")
             continue
         by_step: dict[float, list[str]] = {}
         for name, curve in gaining.items():
             step = half_gain_step(curve["step"].tolist(), curve["heldout"].tolist())
             by_step.setdefault(step, []).append(str(name))
         (first, names), *later = sorted(by_step.items())
+        reach, their = (verb(len(names), *forms, of=len(curves)) for forms in (("reach", "reaches"), ("their", "its")))
         text = (
-            f"{len(names)} of {len(curves)} relations {where} reach half of their final gain by step {first:,.10g}: "
+            f"{len(names)} of {amount(len(curves), 'relations')} {where} {reach} half of {their} final gain by step "
+            f"{first:,.10g}: "
             f"{_final(gaining, names, treebank, survey)}"
         )
         others = "; ".join(f"{len(of_step)} by step {step:,.10g} ({', '.join(of_step)})" for step, of_step in later)

@@ -9,22 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ...reports.columns import Schema, TableColumn
+from ...reports.columns import Row, Schema, TableColumn, bounds
 from ...reports.finding import Finding
+from ...reports.format import percent
 from ...reports.table import ShownTable
 from ..comparison.differences import without_deviations
-from ..comparison.findings import difference_text, together_said
+from ..comparison.findings import clearest, difference_text, together_said
 from ..comparison.results import GAIN, Contrast, Pairing, Side, contrasts_of, row_of
+from ..comparison.section import p_value
 from ..counting.comparable import Comparable
 from ..dependency.accuracy import TOTALS
 from .checkpoints import checkpoints_of
 from .collecting import Collector, KeptCell
-from .rows import SurveyFacts, SurveyQuestion, joined_table
+from .rows import SurveyFacts, SurveyQuestion, joined_table, view_of_relation
 
 SURVEY_TREEBANKS = Schema(
     "survey_treebanks",
@@ -41,6 +44,29 @@ SURVEY_TREEBANKS = Schema(
         TableColumn("choice_a choice_b", "text", "the best heads"),
         TableColumn("unit reason", "text", "as in `comparison.csv`"),
     ),
+)
+
+_ACCURACIES, _CLEAR, _MOST_CLEAR = "accuracies", "treebank-differences", 40
+
+_SAYS_MORE = ("gains over the rules", "gains over the offset", _ACCURACIES)
+"""What is compared. The first say more than those after them."""
+
+
+def _value(key: str, row: Row) -> str:
+    """Write a side of a difference: an accuracy, or a gain with its sign."""
+    return percent(row[key], sign=row["family"] != _ACCURACIES)
+
+
+_CLEAR_COLUMNS = (
+    TableColumn("group", "text", "", "relation"),
+    TableColumn("name", "text", "", "difference"),
+    TableColumn("model", "text", "", "model"),
+    TableColumn("family", "text", "", "of"),
+    TableColumn("n_a n_b", "count", "", "n", cell=lambda row: f"{row['n_a']:,} / {row['n_b']:,}"),
+    TableColumn("value_a", "number", "", "first", cell=partial(_value, "value_a")),
+    TableColumn("value_b", "number", "", "second", cell=partial(_value, "value_b")),
+    TableColumn("difference low high", "points", "", "difference", beside=bounds(), beside_in="any"),
+    TableColumn("p_holm", "p", "", "p (Holm)", cell=lambda row: p_value(row["p_holm"])),
 )
 
 _RENAMED = {"group": "relation", "run_a": "treebank_a", "run_b": "treebank_b", "map_a": "map"}
@@ -127,24 +153,34 @@ class Treebanks(SurveyQuestion):
             TableColumn("above", "count", "", "above 0"),
             TableColumn("below", "count", "", "below 0"),
         ]
-        rows = []
+        rows, clear = [], []
         for one in _collected(results):
             contrast = _shortly_named(one.contrast, results)
             if not contrast.tested:
                 continue
-            kind = f" ({contrast.first.map})" if len(results.maps) > 1 else ""
             rows.append(
                 {
-                    "name": f"{contrast.first.name} − {contrast.second.name}",
-                    "model": f"{results.short_models[one.model]}{kind}",
-                    "family": "accuracies" if contrast.unit != GAIN else contrast.family,
+                    **(named := _names(one.model, contrast, results)),
                     "tested": len(contrast.tested),
                     "above": sum(row.significant and row.difference > 0 for row in contrast.tested),
                     "below": sum(row.significant and row.difference < 0 for row in contrast.tested),
                 }
             )
-        shown = ShownTable("survey_treebank_pairs", "Differences between treebanks", columns, rows)
-        return (shown,) if rows else ()
+            clear += [{**row_of(contrast, row), **named} for row in contrast.tested if row.significant]
+        if not rows:
+            return ()
+        clear.sort(key=lambda row: (_SAYS_MORE.index(row["family"]), -abs(row["difference"])))
+        most = f"The first {_MOST_CLEAR} of {len(clear):,}; all are in the table."
+        return (
+            ShownTable("survey_treebank_pairs", "Differences between treebanks", columns, rows),
+            ShownTable(
+                "survey_treebank_differences",
+                "Relations that differ clearly (accuracies in %, gains and differences in points)",
+                _CLEAR_COLUMNS,
+                clear[:_MOST_CLEAR],
+                notes=(most,) if len(clear) > _MOST_CLEAR else (),
+            ),
+        )
 
     def values(self, answer: pd.DataFrame, results: SurveyFacts) -> Mapping[str, Any]:
         """Return how many comparisons have no relation that could be tested."""
@@ -153,6 +189,16 @@ class Treebanks(SurveyQuestion):
     def findings(self, answer: pd.DataFrame, results: SurveyFacts) -> Sequence[Finding]:
         """Say in how many relations heads gain more over rules in one treebank than in another."""
         return together_said(_said(results))
+
+
+def _names(model: str, contrast: Contrast, survey: SurveyFacts) -> dict[str, str]:
+    """Return what tables say of a contrast: its treebanks, its model and what is compared."""
+    kind = f" ({contrast.first.map})" if len(survey.maps) > 1 else ""
+    return {
+        "name": f"{contrast.first.name} − {contrast.second.name}",
+        "model": f"{survey.short_models[model]}{kind}",
+        "family": contrast.family if contrast.unit == GAIN else _ACCURACIES,
+    }
 
 
 def _collected(survey: SurveyFacts) -> Sequence[TreebankContrast]:
@@ -179,4 +225,8 @@ def _said(survey: SurveyFacts) -> Iterator[tuple[tuple[str, ...], Contrast, Sequ
             model = f" of {survey.short_models[one.model]}" if len(survey.models) > 1 else ""
             text = difference_text(contrast, rows, heads=True, where=f"{model}{kind}")
             key = (one.model, contrast.first.map, contrast.second.run)
-            yield key, contrast, rows, Finding(text, "#treebanks")
+            first = clearest(rows)[0]
+            view = "#treebanks" if contrast.unit == GAIN else view_of_relation(first.group)
+            if contrast.unit == GAIN and first.significant:
+                view = f"#{_CLEAR}"
+            yield key, contrast, rows, Finding(text, view)

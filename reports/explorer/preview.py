@@ -13,7 +13,7 @@ _CELL = "padding: 1px 5px; text-align: right; font-variant-numeric: tabular-nums
 
 def findings_html(findings: Sequence[Finding]) -> str:
     """Return findings as a list; empty if there are none."""
-    items = "".join(f"<li>{in_html(finding.text)}</li>" for finding in findings)
+    items = "".join(f"<li><b>{in_html(finding.number)}</b>{in_html(finding.rest)}</li>" for finding in findings)
     return f"<ul>{items}</ul>" if items else ""
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from attentionology.analyses.contract import OptionError
 from attentionology.engine.analyze import AnalyzeJob
-from attentionology.engine.grid import numbers_of, shown_grid, spread
-from attentionology.engine.grid_page import compared_number, matrix
+from attentionology.engine.grid import DONE, Grid, check_cells, in_short, numbers_of, shown_grid, spread
+from attentionology.engine.grid_page import compared_number, grid_findings, matrix
 from attentionology.scripts.cli import main
 from tests.shown_tables import on_page
 
@@ -116,7 +120,7 @@ def test_the_first_number_that_differs_is_compared():
         {"lr": "1", "seed 0": "0.250", "seed 1": "0.500"}, {"lr": "2", "seed 0": "–", "seed 1": "0.750"},
     ]  # fmt: skip
     shades = [column.shade(row) for row in shown.rows for column in shown.columns if column.shade]
-    assert shades == pytest.approx([0, 0.175, 0, 0.35], abs=0.01)  # from the least to the largest
+    assert shades == pytest.approx([0, 0.125, 0, 0.25], abs=0.01)  # from the least to the largest
     assert matrix(cells.drop(columns=["same", "uas", "las"]), ["lr", "seed"]) is None
 
 
@@ -294,3 +298,68 @@ def test_refusals(arguments, message, tmp_path, capsys):
     assert grid(*arguments, "--out", tmp_path / "g") == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "g").exists()
+
+
+def test_options_that_every_cell_refuses_are_refused_before_any_is_begun(files, tmp_path, capsys):
+    for arguments, status, message in (
+        (f"--data {files}/a.txt --tests nope", 2, "unknown test 'nope'"),
+        ("--data nowhere.txt", 1, "nowhere.txt: there is no such file"),
+    ):
+        assert grid("explain", "--vary", "seed=0,1", f"--arguments={arguments}", "--out", tmp_path / "g") == status
+        assert message in capsys.readouterr().err
+    assert not (tmp_path / "g").exists()
+
+
+def test_cells_are_begun_if_one_of_them_takes_its_options_or_is_done(tmp_path):
+    def refuse(number):
+        raise OptionError(f"no {number}")
+
+    asked, cell = Grid("analyze", {"seed": ("0", "1")}, (), tmp_path), {"seed": "0"}
+    none = [partial(refuse, 1), partial(refuse, 2)]
+    with pytest.raises(OptionError, match="no 1"):
+        check_cells(asked, none)
+    check_cells(asked, [none[0], lambda: None])
+    check_cells(asked, [lambda: None, none[1]])
+    folder = asked.folder_of(cell)
+    folder.mkdir(parents=True)
+    line, ours = shlex.join(["attentionology", *asked.words_of(cell)]), {"versions": {"attentionology": "0.4"}}
+    (folder / "run.json").write_text(json.dumps({"command": "attentionology analyze --seed 3", **ours}))
+    assert not asked.is_done(cell)
+    (folder / "run.json").write_text(json.dumps({"command": line, **ours}))
+    assert asked.is_done(cell)
+    check_cells(asked, none)
+
+
+def test_people_read_the_names_of_files_without_folders():
+    values = ("/data/en/a.txt+/data/en/b.txt", "/data/fr/c.txt")
+    cells = Grid(
+        "explain", {"data": values, "seed": ("0", "1")}, ("--test", "/data/t.txt", "--dev=/data/d.txt"), Path("g")
+    )
+    reasons = ["/data/fr/c.txt:3: no label", "/data/t.txt: empty", "/data/d.txt: empty and/or short", DONE]
+    table = pd.DataFrame({"data": [v for v in values for _ in "01"], "seed": [*"0101"], "status": reasons})
+    short = in_short(table, cells)
+    assert short["status"].tolist() == ["c.txt:3: no label", "t.txt: empty", "d.txt: empty and/or short", DONE]
+    assert short["data"].tolist() == ["a+b"] * 2 + ["c"] * 2
+    assert short["seed"].tolist() == [*"0101"]
+    assert table["data"][0] == values[0]
+
+
+def test_the_largest_and_the_smallest_number_are_found_with_their_cells():
+    cells = pd.DataFrame(
+        {"lr": ["1", "1", "2", "2"], "seed": ["0", "1", "0", "1"], "status": "done", "folder": list("abcd"),
+         "same": 0.5, "uas": [0.25, 0.5, 0.875, np.nan]}
+    )  # fmt: skip
+    (found,) = grid_findings(cells, ["lr", "seed"])
+    assert found.text.startswith(
+        "0.875 is the largest uas of 3 runs, that of lr 2, seed 0; the smallest is 0.250, that of lr 1, seed 0. No "
+    )
+    assert (found.number, found.address) == ("0.875", "c/report.html")
+    (means,) = grid_findings(cells, ["lr", "seed"], spread(cells, ["lr", "seed"], "seed"), "seed")
+    assert means.text.startswith(
+        "0.875 ± – (n = 1) is the largest mean uas over seed, of 2 means, that of lr 2; the smallest is 0.375 ± 0.177 "
+        "(n = 2), that of lr 1."
+    )
+    (alike,) = grid_findings(cells.drop(columns="uas"), ["lr", "seed"])
+    assert alike.text == "0.500 is the same of 4 runs, which are all alike."
+    assert grid_findings(cells.drop(columns=["uas", "same"]), ["lr", "seed"]) == []
+    assert grid_findings(cells.iloc[:1], ["lr", "seed"]) == []

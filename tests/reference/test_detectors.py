@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -18,6 +19,7 @@ from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import MapBatch
 from tests import tiny
+from tests.shown_tables import percent
 
 LENGTH = 12
 
@@ -181,5 +183,8 @@ def test_the_demo_model_has_one_head_of_copies_and_none_of_induction():
     assert "weak-duplicate" in heads["labels"][3, 10].split()
     assert not any("induction" in labels for labels in heads["labels"])
     (finding,) = [each.text for each in run.explorer().findings if "read twice" in each.text]
-    assert "head 3-10 directs 4" in finding
+    assert re.match(r"4\d\.\d % \[4\d\.\d, 4\d\.\d\] of the attention of head 3-10 goes to an earlier copy in", finding)
+    row = table.query("pattern == 'same-back' and layer == 3 and head == 10").iloc[0]
+    assert row["random_weights"] > max(row["control"], row["uniform"])
+    assert f"(strongest baseline, all heads with random weights: {percent(row['random_weights'])} %)" in finding
     assert "induction" not in finding

@@ -207,7 +207,7 @@ def test_the_finding_says_more_only_with_the_whole_interval(corpus):
     texts = [finding.text for finding in explored_dependency(made, accuracy, "weight").findings]
     [text] = [text for text in texts if "averaged maps" in text]
     assert text.startswith(
-        "1 of 1 relation with at least 1 word are found more often by averaged maps of several heads than by one head, "
+        "1 of 1 relation with at least 1 word is found more often by averaged maps of several heads than by one head, "
         "where both are chosen on one half of the sentences and scored on the other: nsubj by "
     )
     row = made.ensembles.iloc[0]
@@ -219,7 +219,7 @@ def test_the_finding_says_more_only_with_the_whole_interval(corpus):
     texts = [finding.text for finding in explored_dependency(none, accuracy, "weight").findings]
     [text] = [text for text in texts if "averaged maps" in text]
     assert text == (
-        "0 of 1 relation with at least 1 word are clearly found more often by averaged maps of several heads than by "
+        "0 of 1 relation with at least 1 word is clearly found more often by averaged maps of several heads than by "
         "one head."
     )
 
@@ -230,7 +230,7 @@ def test_nothing_is_said_of_ensembles_without_intervals(corpus):
     both = answered(made, ensembles=pd.concat([made.ensembles, without]))
     texts = [finding.text for finding in explored_dependency(both, accuracy, "weight").findings]
     [text] = [text for text in texts if "averaged maps" in text]
-    assert text.startswith("1 of 1 relation with at least 1 word in at least 20 sentences are found more often by")
+    assert text.startswith("1 of 1 relation with at least 1 word in at least 20 sentences is found more often by")
     texts = [f.text for f in explored_dependency(answered(made, ensembles=without), accuracy, "weight").findings]
     assert not any("averaged maps" in text for text in texts)
 

@@ -142,7 +142,7 @@ def test_what_heads_find_stands_beside_the_strongest_rule():
     rows[4] |= {"tag_rule_gain": 0.3, "tag_rule_gain_low": 0.2, "tag_rule_gain_high": 0.4, "tag_rule_heldout": 0.4}
     (text, address), *_ = said_of(rows, rows)
     assert text == (
-        "1 of 5 relations with at least 7 words are clearly found better by a head than by every rule (r5: 70.0 % by "
+        "1 of 5 relations with at least 7 words is clearly found better by a head than by every rule (r5: 70.0 % by "
         "head 5-6, 59.4 % by the fixed offset -2, +10.6 points [10.7, 10.8]), and 4 clearly worse (r4: 70.0 % by head "
         "4-5, 91.2 % by a rule by part of speech, -20.0 points [-30.0, -10.0]; r3: 70.0 % by head 3-4, 91.2 % by a "
         "rule by part of speech, -20.0 points [-30.0, -10.0]; …); heads and rules are chosen on one half and scored on "
@@ -151,7 +151,7 @@ def test_what_heads_find_stands_beside_the_strongest_rule():
     assert address == leads_to(rows[4])
     worse, second = said_of(rows[:1], rows[:1])[:2]
     assert worse == (
-        "0 of 1 relation with at least 7 words are clearly found better by a head than by every rule, and 1 clearly "
+        "0 of 1 relation with at least 7 words is clearly found better by a head than by every rule, and 1 clearly "
         "worse (r1: 70.0 % by head 1-2, 91.2 % by “the nearest verb before”, -20.0 points [-30.0, -10.0]); heads and "
         "rules are chosen on one half and scored on the other.",
         leads_to(rows[0]),
@@ -186,11 +186,18 @@ def test_best_heads_are_compared_with_those_of_random_copies():
         ([], "the 3 relations with at least 7 words"),
     ):
         averages = (100 * rows[0]["control_accuracy"], 50) if len(certain) == 1 else (control, 190 / 3)
+        of_these = certain or rows
+        heldout = sum(row["heldout_accuracy"] for row in of_these) / len(of_these)
+        by_tag = ("tag_offset_heldout", "tag_rule_heldout") if certain else ()  # `said_of` has rules for certain rows
+        rules = [
+            max(row["heldout_accuracy"] - row["heldout_gain"], *(row[name] for name in by_tag), -1) for row in of_these
+        ]
+        beside = f"{100 * heldout:.1f} % held out, and {100 * sum(rules) / len(rules):.1f} % by the strongest rules."
         for copies, of in ((1, "a copy"), (2, "2 copies")):
             text, address = said_of(rows, certain, rows, controls=(pd.DataFrame(),) * copies)[-1]
             assert text == (
                 f"{averages[0]:.1f} % on average is what the best heads of {of} of the model with random weights reach "
-                f"for {which}, where those of the model reach {averages[1]:.1f} % on the same text."
+                f"for {which}, where those of the model reach {averages[1]:.1f} % on the same text; {beside}"
             )
             assert address == leads_to(max(certain or rows[:1], key=lambda row: row["heldout_gain"]))
 
@@ -213,7 +220,7 @@ def test_ensembles_are_named_by_their_gain():
     assert found[0].endswith("; +20.0 points [4.0, 64.0]); …")
     assert found[1] == leads_to(rows[1])
     alone = said_of(rows, rows, rows, ensembles=ensembles.iloc[2:3])
-    none = "0 of 1 relation with at least 7 words are clearly found more often by averaged maps of several heads than"
+    none = "0 of 1 relation with at least 7 words is clearly found more often by averaged maps of several heads than"
     assert (f"{none} by one head.", leads_to(rows[2])) in alone
     assert not [text for text, _ in said_of(rows, rows, rows, ensembles=ensembles[:0]) if "averaged" in text]
 

@@ -161,9 +161,9 @@ def test_the_lowest_error_rates_and_how_many_heads_are_below_the_baseline():
 def test_norms_are_better_only_where_the_interval_lies_below_0():
     rows = [["norm − weight", "AWI", 1, -0.2, -0.3, -0.001], ["norm − weight", "AWI", 2, -0.1, -0.3, 0.0]]
     said = of_pairs([*rows, ["norm − weight", "AWO", 1, 0.1, 0.001, 0.2], ["AWI − AWO", "norm", 1, 0.2, 0.1, 0.3]])
-    assert "1 of 3 comparisons show that norms align words better than weights, and 1 that they do worse; the o" in said
+    assert "1 of 3 comparisons shows that norms align words better than weights, and 1 that they do worse; the" in said
     assert "the differences of error rates lie between -20.0 points and +10.0 points." in said
-    assert "0 of 1 comparison show that the rows of positions that read the target word (AWI) align" in said
+    assert "0 of 1 comparison shows that the rows of positions that read the target word (AWI) align" in said
     assert "comparisons" not in of_pairs([])
     assert "comparisons" not in of_pairs(rows, units=FEWEST_UNITS - 0.01)
 

@@ -151,12 +151,12 @@ def test_findings_name_the_series_with_the_fewest_errors_and_lead_there(explored
     start = f"{below} of {len(rows)} heads have an interval below the error rate of the best baseline, {where}"
     assert baseline.text.startswith(start)
     assert baseline.address == head.address
-    shows = "comparisons show that norms align words better than weights, and 1 that they do worse; the others"
+    shows = "comparisons show that norms align words better than weights, and 1 that they do worse; the other has"
     assert norms.text.startswith(f"0 of 2 {shows}")
     assert norms.text.endswith("the differences of error rates lie between -30.0 points and +10.0 points.")
     assert norms.address == "#head=2-1&measure=alignment/error_rate/AWO/norm/all"  # the largest difference
     rows_of_both = "the rows of positions that read the target word (AWI) align words better than those of positions"
-    assert settings.text.startswith(f"1 of 2 comparisons show that {rows_of_both} that predict it (AWO), and 1 that")
+    assert settings.text.startswith(f"1 of 2 comparisons shows that {rows_of_both} that predict it (AWO), and 1 that")
     assert settings.address == "#head=2-1&measure=alignment/error_rate/AWI/weight/all"
     weights = forward[forward["heads"].eq("all") & forward["measure"].eq("weight")]
     most = weights.loc[weights["on_special"].idxmax()]

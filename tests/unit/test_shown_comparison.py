@@ -136,7 +136,7 @@ def test_a_finding_says_which_kind_of_map_finds_more():
         f"(norm 80.0 % by head 3-9, weight 60.0 % by head 1-2, n = 100 / 101; {interval})."
     )
     (turned,) = kinds_findings(Comparison((compared("%", -1),), 50))  # obj is above, but not clearly
-    said = "0 of 2 tested relations: the map “weight” clearly finds more than the map “norm”, and less in 1 ("
+    said = "1 of 2 tested relations: the map “weight” clearly finds less than the map “norm”, and more in 0 ("
     assert turned.text.startswith(said)
     assert turned.address == finding.address == "#head=3-9&relation=det&direction=dep->head&kind=norm"
 
@@ -187,16 +187,19 @@ def test_a_finding_names_two_of_several_differences_and_says_that_there_are_more
     row = found.tested[0]
     values = {"det": 0.1, "obj": -0.3, "nsubj": 0.2, "case": -0.4, "amod": 0.15, "all": 0.9}
     made = {name: replace(row, group=name, difference=value, p_holm=0.01) for name, value in values.items()}
-    for left_out, counted, ending in (
-        ((), "3 of 5", "; …"),
-        (("det", "nsubj", "amod"), "0 of 2", "."),
+    for left_out, said, ending in (
+        ((), "3 of 5 tested relations: “norm” clearly finds more than “weight”, and less in 2", "; …"),
+        (
+            ("det", "nsubj", "amod"),
+            "2 of 2 tested relations: “norm” clearly finds less than “weight”, and more in 0",
+            ".",
+        ),
     ):
         rows = tuple(each for name, each in made.items() if name not in left_out)
         one = Comparison((replace(found, differences=rows),), 50)
         (finding,) = comparison_findings(one, {"one": "a/report.html"})
         assert finding.address == "a/report.html#head=1-2&relation=case&direction=head->dep&kind=weight"
-        more = "“norm” clearly finds more than “weight”, and less in 2 (heads chosen"
-        assert finding.text.startswith(f"{counted} tested relations: {more}")
+        assert finding.text.startswith(f"{said} (heads chosen")
         named = finding.text.partition("The largest differences: ")[2]
         assert re.findall(r"(\w+) \(norm", named) == ["case", "obj"]
         assert named.endswith(f"]){ending}")

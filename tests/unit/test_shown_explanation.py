@@ -17,6 +17,7 @@ from attentionology.analyses.explanation.contract.summary import OVERALL
 from attentionology.analyses.explanation.methods.imitation import curve_figure
 from attentionology.analyses.explanation.methods.regularizers import regularizers_figure
 from attentionology.analyses.explanation.showing.columns import SCHEMAS
+from attentionology.analyses.explanation.showing.findings import explain_findings
 from attentionology.analyses.explanation.showing.plots import by_class, has_values, mean_of, training_figure, violins
 from attentionology.analyses.explanation.showing.section import explain_section, explain_table, verdict_table
 from attentionology.analyses.explanation.showing.together import words_figure
@@ -260,3 +261,42 @@ def test_points_of_the_curve_are_those_of_their_adversaries_and_seeds(results):
     points = {each.get_label(): np.asarray(each.get_offsets()).tolist() for each in figure.axes[0].collections}
     assert points["text by text, farthest"] == [[0.6, 0.05]]
     assert points["text by text"] == [[0.5, 0.03]]
+
+
+def test_findings_are_the_count_the_gate_and_decided_questions(results):
+    """Both numbers, their difference with the interval and n are those of the table; undecided ones are counted."""
+    verdicts = results.verdicts.reset_index(drop=True)
+    verdicts.loc[verdicts["test"] == "uniform", "verdict"] = "undecided"
+    count, gate, *decided = explain_findings(results._replace(verdicts=verdicts))
+    totals = [int((verdicts["verdict"] == verdict).sum()) for verdict in ("passes", "fails", "undecided")]
+    assert count.text == (
+        f"{totals[0]} of {len(verdicts)} questions are passed by attention, {totals[1]} are failed, and {totals[2]} "
+        "are undecided."
+    )
+    assert "“Does the task need attention?” is undecided: " in gate.text
+    rows = [*rows_of(verdicts[verdicts["verdict"] == "fails"]), *rows_of(verdicts[verdicts["verdict"] == "passes"])]
+    assert len(decided) == len(rows) == totals[0] + totals[1]
+    questions = {question.question: question for test in registered_tests().values() for question in test.questions}
+    for finding, row in zip(decided, rows, strict=True):
+        sides = ["smaller", "larger"] if questions[row["question"]].floor_is_larger else ["larger", "smaller"]
+        columns = [column_of(row[side]) for side in sides]
+        unit = columns[0].unit
+        percents, points = (" %", " points") if unit == "%" else ("", "")
+        number, floor = (
+            f"{written(row[f'{side}_mean'], unit)}{percents} ({column.label})"
+            for side, column in zip(sides, columns, strict=True)
+        )
+        means = [row[f"{side}_mean"] for side in sides]
+        less = " (less is better)" if (means[0] > means[1]) != (row["difference"] > 0) else ""
+        low, high = (written(row[end], unit) for end in ("low", "high"))
+        difference = f"{written(row['difference'], unit, '+')}{points} [{low}, {high}]"
+        assert finding.text == (
+            f"{number}, beside {floor}, the floor{less}: {difference}, n = {row['n']:,}. Attention {row['verdict']} "
+            f"“{row['question']}”: {row['meaning']}"
+        )
+        assert finding.number.startswith(written(means[0], unit))
+    assert len({finding.address for finding in (count, gate, *decided)}) > 5
+
+
+def test_nothing_is_found_without_questions(results):
+    assert explain_findings(results._replace(verdicts=pd.DataFrame())) == ()

@@ -15,8 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attentionology.analyses.comparison.results import GAIN, Contrast, Side
 from attentionology.analyses.counting.comparable import Comparable, Measured, replicate_order
 from attentionology.analyses.survey import results as survey_results
+from attentionology.analyses.survey import treebanks
 from attentionology.analyses.survey.accuracy import (
     MatrixMaker,
     accuracies_figure,
@@ -34,7 +36,8 @@ from attentionology.analyses.survey.contrasts import (
     differences_of,
 )
 from attentionology.analyses.survey.results import Survey, survey_section
-from attentionology.analyses.survey.rows import Cell, CellFailure, CellResult, SurveyContrasts
+from attentionology.analyses.survey.rows import Cell, CellFailure, CellResult, SurveyContrasts, view_of_relation
+from attentionology.analyses.survey.treebanks import TreebankContrast, TreebankContrasts, Treebanks
 from attentionology.engine.surveying.cell_run import CellReports
 from attentionology.reports.drawing import BLUE, GREY
 from attentionology.reports.format import rows_of
@@ -232,15 +235,15 @@ def headed(p: float) -> tuple[Survey, str]:
         contrasts.append(replace(one, contrast=replace(one.contrast, differences=rows)))
     changed = replace(survey, collected={"contrasts": SurveyContrasts(tuple(contrasts), survey.means)})
     (finding,) = survey_section(changed).findings
-    assert finding.address == "#contrasts"
+    assert finding.address == "#relation-obj"
     return changed, finding.text
 
 
 @pytest.mark.parametrize(
     ("p", "said"),
     [
-        (0.0499, "1 of 1 tested relations of many: “a” clearly finds more than “b”, and less in 0"),
-        (0.05, "0 of 1 tested relations of many differ clearly between “a” and “b”"),
+        (0.0499, "1 of 1 tested relation of many: “a” clearly finds more than “b”, and less in 0"),
+        (0.05, "0 of 1 tested relation of many differs clearly between “a” and “b”"),
     ],
 )
 def test_the_headline_says_which_model_finds_more_and_where_most(p: float, said: str) -> None:
@@ -393,3 +396,60 @@ def test_no_two_cells_write_into_one_folder():
     plan: Any = SimpleNamespace(models={"m": "m"}, treebanks={name: name for name in ("x_y-3", "x y", "x_y", "x+y")})
     names = CellReports(plan, Path("new"), Path("out"), "").names
     assert list(names.values()) == ["m-x_y-3", "m-x_y", "m-x_y-4", "m-x_y-5"]
+
+
+def test_relations_that_differ_between_treebanks_are_shown_and_findings_lead_there():
+    """The gains over rules come first, then those over the offset; what is not significant is counted only."""
+    difference = surveyed().contrasts[1].contrast.differences[0]
+    sides = Side("few", "weight", "few"), Side("many", "weight", "many")
+
+    def contrast(family: str, unit: str, **p_values: float) -> TreebankContrast:
+        rows = tuple(
+            replace(difference, group=group, difference=size, p_holm=p)
+            for (group, p), size in zip(p_values.items(), (0.1, -0.3, 0.2), strict=False)
+        )
+        quantity = f"held-out {family}"
+        return TreebankContrast("a", Contrast("dependency", family, *sides, "unpaired", rows, quantity, "words", unit))
+
+    found = TreebankContrasts(
+        (
+            contrast("relations", "%", obj=0.04, det=0.01, all=0.01),
+            contrast("gains over the offset", GAIN, obj=0.2, det=0.3),
+            contrast("gains over the rules", GAIN, obj=0.04, det=0.05),
+        )
+    )
+    survey = replace(surveyed(), collected={"treebanks": found, **surveyed().collected})
+    pairs, clear = Treebanks().show(pd.DataFrame(), survey)
+    assert [(row["of"], row["tested relations"], row["above 0"], row["below 0"]) for row in on_page(pairs)] == [
+        ("accuracies", "3", "2", "1"),
+        ("gains over the offset", "2", "0", "0"), ("gains over the rules", "2", "1", "0"),
+    ]  # fmt: skip
+    rows = on_page(clear)
+    assert [(row["relation"], row["of"]) for row in rows] == [
+        ("obj", "gains over the rules"), ("det", "accuracies"), ("all", "accuracies"), ("obj", "accuracies"),
+    ]  # fmt: skip
+    assert (rows[0]["first"], rows[1]["first"]) == ("+60.0", "60.0")  # gains have a sign
+    assert rows[1]["difference"].startswith("-30.0 [")
+    assert rows[0]["difference"].startswith("+10.0 [")
+    assert [row["p (Holm)"] for row in rows] == ["0.040", "0.010", "0.010", "0.040"]
+    (finding,) = Treebanks().findings(pd.DataFrame(), survey)
+    assert finding.address == "#treebank-differences"
+    accuracies_alone = replace(survey, collected={"treebanks": TreebankContrasts(found.contrasts[:2])})
+    (finding,) = Treebanks().findings(pd.DataFrame(), accuracies_alone)
+    assert finding.address == "#relation-det"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(treebanks, "_MOST_CLEAR", 3)
+        _, first = Treebanks().show(pd.DataFrame(), survey)
+    assert len(first.rows) == 3
+    assert first.notes == ("The first 3 of 4; all are in the table.",)
+
+
+def test_a_finding_about_a_relation_leads_to_its_matrices(tmp_path):
+    survey = surveyed()
+    section = survey_section(survey)
+    write_report(tmp_path, run=RUN, sections=[section])
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    (finding,) = section.findings
+    assert f'<a href="{finding.address}"><b>{finding.number}</b>' in page
+    assert f'data-view="{finding.address}"' in page
+    assert view_of_relation("a b/c:d") == "#relation-a%20b%2Fc%3Ad"

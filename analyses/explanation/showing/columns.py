@@ -8,7 +8,7 @@ from ....reports.columns import Row, Schema, TableColumn, bounds
 from ....reports.format import interval, number, percent
 from ..contract.explanation_test import SHARE
 
-_MARKS = {"passes": "✓ passes", "fails": "✗ fails", "undecided": "? undecided"}
+MARKS = {"passes": "✓ passes", "fails": "✗ fails", "undecided": "? undecided"}
 
 
 def shown_value(value: float, unit: str, *, sign: bool = False) -> str:
@@ -84,7 +84,7 @@ EXPLAIN_VERDICTS = Schema(
             "text",
             "`passes`, `fails` or `undecided`",
             "verdict",
-            cell=lambda row: _MARKS.get(row["verdict"], str(row["verdict"])),
+            cell=lambda row: MARKS.get(row["verdict"], str(row["verdict"])),
             look=lambda row: str(row["verdict"]),
             below=lambda row: str(row["meaning"]),
         ),
