@@ -28,7 +28,7 @@ from ..analyses.shared.record import flat_options
 from ..corpora_loaders import AttentionologyError, CorpusError
 from ..corpora_loaders.errors import out_of_memory
 from ..reports.help.pages import command_page, front_page, no_command
-from ..reports.streams import complain, guarded, warnings_in_one_line
+from ..reports.streams import complain, guarded, messages_printed, warnings_in_one_line
 
 _DESCRIPTION = """What do the attention heads of a transformer encoder know about language?"""
 
@@ -212,7 +212,7 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
     options = flat_options(command)
     try:
         check_bounds(command)
-        with showing(sys.stderr.isatty()), _formats_of(options), warnings_in_one_line():
+        with messages_printed(), showing(sys.stderr.isatty()), _formats_of(options), warnings_in_one_line():
             return command.run(shlex.join(["attentionology", *arguments]))
     except KeyboardInterrupt:
         # Caches and parts are written while a command counts; its results folder appears at the end.
