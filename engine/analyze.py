@@ -20,21 +20,21 @@ from ..analyses.shared.input_options import ExampleOptions, LimitOptions, ModelO
 from ..analyses.shared.numbers import Seed
 from ..analyses.shared.options import FeedForwardOptions, MapOptions, map_makers
 from ..analyses.shared.part_options import PartOptions
-from ..corpora_loaders import Corpus, PlainText, Texts, Treebank
+from ..corpora_loaders import Corpus, PlainText, Sentence, Texts, Treebank
 from ..corpora_loaders.documents import Documents
 from ..corpora_loaders.errors import CorpusError
 from ..corpora_loaders.in_memory import files_or_corpus
 from ..corpora_loaders.lines import file_sha256
 from ..corpora_loaders.minimal_pairs import Pairs
 from ..corpora_loaders.pairs import with_pairs
-from ..extractors import AnyModel, Encoder
+from ..extractors import AnyModel, as_encoder
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.help.options import flag
 from ..reports.progress import Stages, showing
 from .corpus import CorpusOptions, check_analyses, check_files, cut_text, files_of, has_trees, read_corpus, unmet
 from .counting.job import Job, Prepared
 from .counting.passes import Limits
-from .decided import DECISIONS, decisions_of
+from .decided import DECISIONS, as_corpus, decisions_of
 from .execution import execute
 from .results.run import Run
 
@@ -182,16 +182,20 @@ class AnalyzeJob(Job):
         """Let the run give decisions, and make those that are asked for."""
         # A model that was not given is loaded again when it is needed, so that runs do not keep it in memory.
         given = prepared.setting.encoder if "model" in prepared.resolved else None
-        corpus, maps, limits = prepared.setting.corpus, prepared.maps, prepared.limits
+        read, maps, limits = prepared.setting.corpus, prepared.maps, prepared.limits
 
-        def decided(names: Sequence[str], model: Encoder | None = given) -> pd.DataFrame:
-            return decisions_of(run, names, model or self.model.load(), corpus, maps, limits)
+        def decided(
+            names: Sequence[str], *, model: AnyModel | None = None, corpus: Iterable[Sentence] | None = None
+        ) -> pd.DataFrame:
+            known = given if model is None else as_encoder(model)
+            encoder = self.model.load() if known is None else known
+            return decisions_of(run, names, encoder, read if corpus is None else as_corpus(corpus), maps, limits)
 
         names = self.groups[DecisionOptions].decisions
         beside = {}
         if names:
             with stages("decisions"):
-                beside[DECISIONS] = decided(names, prepared.setting.encoder)
+                beside[DECISIONS] = decided(names, model=prepared.setting.encoder)
         return replace(run, decided=decided, beside=beside)
 
 

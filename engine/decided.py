@@ -17,15 +17,18 @@ import pandas as pd
 from torch import Tensor
 
 from ..analyses.contract import OptionError
+from ..analyses.dependency.analysis import Dependency
 from ..analyses.dependency.decisions import READINGS, head_guesses, word_positions
 from ..analyses.dependency.options import DecisionOptions, DependencyOptions
 from ..analyses.dependency.picks import PICKS, relationships
 from ..analyses.dependency.rows import DependencyResults
-from ..corpora_loaders import Corpus, Sentence, coarse_relation
+from ..analyses.shared.options import FeedForwardOptions, MapOptions, map_makers
+from ..corpora_loaders import AttentionologyError, Corpus, Sentence, coarse_relation, treebank_of
 from ..corpora_loaders.tree import counted_relations, plain_relation
-from ..extractors import DIRECTIONS, Encoder, MapBatch, MapMaker
+from ..extractors import DIRECTIONS, AnyModel, Encoder, MapBatch, MapMaker
 from ..storage.writing import amount
 from .counting.passes import Limits, reader_of
+from .read_again import corpus_of, model_of, rows_of
 from .results.run import Run
 
 DECISIONS = "decisions"
@@ -67,6 +70,9 @@ COLUMNS = {
     "mistake": "what a wrong pick is to the word, as in dependency_picks.csv; empty if it is right",
 }
 """The columns of a table of decisions, each with what it holds."""
+
+_NO_DEPENDENCY = "decisions are those of the analysis dependency, which this run does not have"
+_GIVE = "give what the run has read: run.decisions(…, model=…, corpus=…)"
 
 HeadRead = tuple[int, int, str]
 """A head, both numbers from 1, and the direction in which it is read."""
@@ -112,7 +118,7 @@ def decisions_of(
     parts = {part.kind: part.results for part in run.parts if isinstance(part.results, DependencyResults)}
     makers = [maker for maker in maps if str(maker.kind) in parts]
     if not makers:
-        raise OptionError("decisions are those of the analysis dependency, which this run does not have")
+        raise OptionError(_NO_DEPENDENCY)
     chosen = {str(maker.kind): _chosen(parts[str(maker.kind)], names) for maker in makers}
     _check_size(corpus, chosen)
     coarse = run.options[DependencyOptions].coarse
@@ -126,6 +132,44 @@ def decisions_of(
     table = pd.concat(tables, ignore_index=True)
     whole = dict.fromkeys(("gold", "picked", "rank_gold", "distance_gold", "distance_picked", "rule"), "Int64")
     return table.astype(whole)[list(COLUMNS)]
+
+
+def decisions_again(
+    run: Run, names: Sequence[str], *, model: AnyModel | None = None, corpus: Iterable[Sentence] | None = None
+) -> pd.DataFrame:
+    """Return the decisions of a stored run, see `decisions_of`, which reads its files and loads its model again.
+
+    Args:
+        run, names: the run and the names of heads.
+        model, corpus: what the run has read, in place of what its record names.
+
+    Raises:
+        OptionError: as `decisions_of`, or what is read is not what the run has read.
+    """
+    record, chosen = run.record, [part.analysis.name for part in run.parts]
+    if Dependency.name not in chosen:
+        raise OptionError(_NO_DEPENDENCY)
+    try:
+        read = corpus_of(record, rows_of(chosen)) if corpus is None else as_corpus(corpus)
+        encoder = model_of(record, model)
+    except (AttentionologyError, OSError) as error:
+        raise OptionError(f"{error}; {_GIVE}") from error
+    counts, expected = read.counts(), record["corpus"]["counts"]
+    for unit in ("sentences", "words"):
+        if counts[unit] != expected[unit]:
+            raise OptionError(
+                f"the corpus has {amount(counts[unit], unit)}, and this run has read {expected[unit]:,}; {_GIVE}"
+            )
+    kinds, options = run.options[MapOptions], record["options"]
+    ff_bias = run.options[FeedForwardOptions].ff_bias
+    makers = map_makers(kinds.map, kinds.merge, kinds.normalize, ff_bias)
+    limits = Limits.of(encoder, options.get("batch_cells"), options.get("too_long", "skip"), options.get("max_length"))
+    return decisions_of(run, names, encoder, read, makers, limits)
+
+
+def as_corpus(corpus: Iterable[Sentence]) -> Corpus:
+    """Return a corpus as it is, and sentences as a treebank."""
+    return corpus if isinstance(corpus, Corpus) else treebank_of(corpus)
 
 
 def _chosen(results: DependencyResults, names: Sequence[str]) -> list[HeadRead]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -131,7 +131,7 @@ def restored(states: RunStates) -> Run:
         "What is made of them is left out."
         for request, names in metrics.not_counted().items()
     ]
-    return Run(
+    run = Run(
         parts,
         titles,
         record,
@@ -141,6 +141,13 @@ def restored(states: RunStates) -> Run:
         described={name: pd.DataFrame(table["rows"], columns=table["columns"]) for name, table in tables},
         stored=lambda: states,
     )
+
+    def decided(names: Sequence[str], **given: Any) -> pd.DataFrame:
+        from .decided import decisions_again  # it imports torch, which other uses of a stored run do not need
+
+        return decisions_again(run, names, **given)
+
+    return replace(run, decided=decided)
 
 
 def registered_analysis(name: str) -> Analysis[Any, Any]:

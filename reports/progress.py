@@ -31,6 +31,7 @@ from rich.progress import (
 from rich.text import Text
 
 from ..storage.characters import one_line
+from ..storage.messages import RUN_MESSAGES
 
 
 class Advance(Protocol):
@@ -254,9 +255,13 @@ class Stages:
     @contextmanager
     def __call__(self, name: str) -> Iterator[None]:
         """Measure the time of a block. The times of blocks with the same name are added."""
+        if name not in self.seconds:  # a stage of each fold or cell is said once
+            RUN_MESSAGES.info("%s", one_line(name))
         start = time.perf_counter()
         yield
-        self.add({name: time.perf_counter() - start})
+        seconds = time.perf_counter() - start
+        RUN_MESSAGES.debug("%s: %.3f s", one_line(name), seconds)
+        self.add({name: seconds})
 
     def add(self, seconds: Mapping[str, float]) -> None:
         """Add the times of stages that were measured elsewhere, perhaps in another process."""

@@ -144,7 +144,7 @@ class RunFolder:
             partial.rename(self.target)
         else:
             old = self.target.with_name(unfinished_name(self.target.name, REPLACED))
-            with lock(self.target, wait=False):
+            with lock(old, wait=False):
                 self.target.rename(old)
                 try:
                     partial.rename(self.target)

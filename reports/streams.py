@@ -7,15 +7,18 @@ overwrite nor reorder the text around it. A command whose output cannot be writt
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import TextIO
 
 from ..storage.characters import one_line, visible
+from ..storage.messages import MESSAGES
 
 READER_GONE = 141
 """The exit status when the reader of the output has closed it: that of a program which SIGPIPE ends."""
@@ -103,6 +106,30 @@ def _discard(stream: TextIO) -> None:
     """Send what is still to be written to nowhere, or the interpreter would fail on it when it ends."""
     with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())
+
+
+class _Terminal(logging.Handler):
+    """Prints what is logged, as the messages of commands are printed."""
+
+    _BEFORE = MappingProxyType({logging.WARNING: "Warning: ", logging.ERROR: "attentionology: "})
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message, of which the level decides how it begins."""
+        complain(self._BEFORE.get(record.levelno, "") + record.getMessage(), 0)
+
+
+@contextmanager
+def messages_printed() -> Iterator[None]:
+    """Print what is logged during a block, but not what a run logs, which progress bars and results show."""
+    handler, level = _Terminal(), MESSAGES.level
+    handler.addFilter(lambda record: record.name == MESSAGES.name)
+    MESSAGES.addHandler(handler)
+    MESSAGES.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        MESSAGES.setLevel(level)
+        MESSAGES.removeHandler(handler)
 
 
 WIDE = 130

@@ -13,11 +13,12 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Any, Protocol, runtime_checkable
+from itertools import pairwise
+from typing import Any, Protocol, get_type_hints, runtime_checkable
 
 import tyro
 
@@ -28,7 +29,7 @@ from ..analyses.shared.record import flat_options
 from ..corpora_loaders import AttentionologyError, CorpusError
 from ..corpora_loaders.errors import out_of_memory
 from ..reports.help.pages import command_page, front_page, no_command
-from ..reports.streams import complain, guarded, warnings_in_one_line
+from ..reports.streams import complain, guarded, messages_printed, warnings_in_one_line
 
 _DESCRIPTION = """What do the attention heads of a transformer encoder know about language?"""
 
@@ -170,7 +171,22 @@ def _parse(arguments: list[str]) -> Runnable:
         for line in filter(None, messages.getvalue().split("\n")):
             complain(line, 2)  # with its control characters escaped, which tyro repeats as they are
         raise
+    _check_values(command, arguments)
     return command
+
+
+def _check_values(options: Any, arguments: Sequence[str]) -> None:
+    """Raise `OptionError` if an option that takes several values has none, and so would do nothing."""
+    # An option that has values by default, such as --controls, may be given without any, so that it has none.
+    alone = {word for word, following in pairwise([*arguments, "--"]) if following.startswith("--")}
+    for option in fields(options):
+        value = getattr(options, option.name)
+        if is_dataclass(value):
+            _check_values(value, arguments)
+        elif value == () and option.default in ((), None) and f"--{option.name.replace('_', '-')}" in alone:
+            metadata = getattr(get_type_hints(type(options), include_extras=True)[option.name], "__metadata__", ())
+            expected = next(filter(None, (getattr(each, "metavar", None) for each in metadata)), "VALUE")
+            raise OptionError(f"--{option.name.replace('_', '-')} has no value; it takes {expected}")
 
 
 def run_words(arguments: Sequence[str]) -> None:
@@ -212,7 +228,7 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
     options = flat_options(command)
     try:
         check_bounds(command)
-        with showing(sys.stderr.isatty()), _formats_of(options), warnings_in_one_line():
+        with messages_printed(), showing(sys.stderr.isatty()), _formats_of(options), warnings_in_one_line():
             return command.run(shlex.join(["attentionology", *arguments]))
     except KeyboardInterrupt:
         # Caches and parts are written while a command counts; its results folder appears at the end.

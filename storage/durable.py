@@ -1,7 +1,7 @@
 """Writing files so that a crash or a power loss leaves either the old or the new content, never a mixture.
 
 A process that is killed leaves unfinished files behind, which are deleted later, but never while their writer may be
-alive. The writer holds a file lock on them, which the system releases when the process ends, however it ends.
+alive. The writer holds a lock (of filelock), which the system releases when the process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -18,16 +18,13 @@ from pathlib import Path
 
 from .errors import AttentionologyError
 
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks, so nothing is deleted there
-    fcntl = None  # type: ignore[assignment]
-
 PARTIAL, REPLACED = "partial", "replaced"
 """Suffixes of paths that are not finished yet, and of paths that have been replaced and are about to be deleted."""
 
 _HOST = re.sub(r"\W+", "_", socket.gethostname())[:60] or "unknown"
-_NAME = re.compile(r"\.(?P<target>.+)\.attentionology-(?P<host>\w+)-\d+-[0-9a-f]{8}\.(?P<kind>partial|replaced)", re.S)
+_LOCK = re.compile(
+    r"\.(?P<target>.+)\.attentionology-(?P<host>\w+)-\d+-[0-9a-f]{8}\.(?P<kind>partial|replaced)\.lock", re.S
+)
 _LONGEST = 120  # the bytes of the target's name that are kept, so that the new name stays below the usual limit of 255
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
@@ -125,52 +122,62 @@ def unfinished_name(target: str, kind: str = PARTIAL) -> str:
 @contextmanager
 def unfinished_path(target: Path, *, folder: bool = False) -> Iterator[Path]:
     """Create an empty file or folder next to the target, and hold its lock until a block has renamed or deleted it."""
-    while True:
-        path = target.with_name(unfinished_name(target.name))
+    path = target.with_name(unfinished_name(target.name))
+    with lock(path, wait=True):  # before the path exists, so that nobody finds it without its lock
         if folder:
             path.mkdir()
         else:
             path.touch(exist_ok=False)
-        with lock(path, wait=True):
-            # Another process may have deleted the path between its creation and the lock.
-            if path.exists():
-                yield path
-                return
+        yield path
 
 
 @contextmanager
 def lock(path: Path, *, wait: bool) -> Iterator[bool]:
-    """Hold the lock of a file or folder during a block, which receives whether the lock is held."""
-    descriptor = None
-    # NFS only locks files that are open for writing, and folders cannot be opened so.
-    for flags in (os.O_RDWR, os.O_RDONLY) if fcntl is not None else ():
-        if descriptor is None:
-            with suppress(OSError):
-                descriptor = os.open(path, flags | os.O_CLOEXEC)
-    if descriptor is None:
-        yield False
-        return
+    """Hold the lock of a file or folder during a block, which receives whether the lock is held.
+
+    The lock is a file beside it, ``.NAME.lock``, which is deleted at the end.
+    """
+    from filelock import FileLock  # which takes longer to be imported than all other modules of this package
+
+    file = lock_file(path)
+    # Threads share the lock, because a thread may release what another one has acquired. A marker in place of a lock,
+    # on file systems without locks, would outlive a process that is killed.
+    guard = FileLock(file, thread_local=False, fallback_to_soft=False)
     is_held = False
-    with suppress(OSError):  # another process holds it, or the file system does not support locks
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    with suppress(OSError):  # another process holds it, or the file system does not support locks or is read-only
+        guard.acquire(blocking=wait)
         is_held = True
     try:
         yield is_held
     finally:
-        os.close(descriptor)  # which releases the lock
+        if is_held:
+            # Whoever waits for the deleted file notices that it is gone, and makes another one. Windows deletes no
+            # file that is open, so there it stays. It also stays if an unfinished path could not be deleted, which is
+            # found again by it.
+            if not (_LOCK.fullmatch(file.name) and path.exists()):
+                with suppress(OSError):
+                    file.unlink()
+            guard.release()
+
+
+def lock_file(path: Path) -> Path:
+    """Return the file that is the lock of a file or folder."""
+    return path.with_name(f".{path.name.removeprefix('.')}.lock")
 
 
 def abandoned_paths(folder: Path, kind: str = PARTIAL) -> Iterator[tuple[Path, str]]:
     """Yield the unfinished paths in a folder whose writers are certainly dead, each with the name of its target."""
     # A process id would be weaker evidence than a lock: ids are reused. Some network file systems keep the locks of
-    # each host separately, so the paths of other hosts are never touched, and neither are paths that cannot be locked.
+    # each host separately, so the paths of other hosts are never touched, and neither are paths that have no lock: they
+    # could not be locked, or are those of a version before 0.4, which locked the path itself.
     entries: list[Path] = []
     with suppress(OSError):
         entries = sorted(folder.iterdir())
-    for path in entries:
-        match = _NAME.fullmatch(path.name)
+    for file in entries:
+        match = _LOCK.fullmatch(file.name)
         if not match or (match["host"], match["kind"]) != (_HOST, kind):
             continue
+        path = file.with_suffix("")
         with lock(path, wait=False) as is_held:
             if is_held and path.exists():  # only the process that holds the lock handles the path
                 yield path, match["target"]

@@ -22,8 +22,11 @@ from ..lines import file_sha256, text_lines
 from ..stream import ReadFile
 from .bitext import Link, LinkSource, PairLinks
 
-_TALP = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")
-_NAACL = re.compile(r"([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})(?:\s+([SP]))?(?:\s+[0-9.eE+-]+)?")
+_SCORE = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+"""The score that some aligners write after a link. It has no effect: a link is there or not."""
+
+_TALP = re.compile(rf"([0-9]{{1,9}})([-p])([0-9]{{1,9}})(?::{_SCORE})?")
+_NAACL = re.compile(r"([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})(?:\s+([SP]))?(?:\s+" + _SCORE + ")?")
 
 
 _UNITS = {"talp": "lines", "naacl": "sentence pairs"}  # in which the formats count pairs, for messages
@@ -153,14 +156,14 @@ def written_pairs(path: str | Path, link_format: str, start: Place, first_number
 
 
 def _read_talp(path: str | Path, start: Place) -> Iterator[WrittenPair]:
-    """Read a file with one line per pair, with links such as ``3-4`` (sure) and ``3p4`` (possible)."""
+    """Read a file with one line per pair, with links such as ``3-4`` (sure), ``3p4`` (possible) and ``3-4:0.87``."""
     offset, lines, first_pair = start
     for pair, (line_number, next_offset, line) in enumerate(text_lines(path, offset=offset, lines=lines), first_pair):
         links = []
         for written in line.split():
             match = _TALP.fullmatch(written)
             if match is None:
-                message = f"expected links such as 3-4 (sure) or 3p4 (possible), found {written[:40]!r}"
+                message = f"expected links such as 3-4 (sure), 3p4 (possible) or 3-4:0.87, found {written[:40]!r}"
                 raise CorpusError(message, file=path, line=line_number)
             source, separator, target = match.groups()
             links.append(WrittenLink(int(source), int(target), separator == "-", line_number))

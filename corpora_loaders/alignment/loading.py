@@ -108,6 +108,8 @@ def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False, len
       word and the target word, all from 1, and ``S`` or ``P``. Word 0 is not a word; such links are counted and
       left out.
 
+    The score of a link, as in ``3-4:0.87`` or at the end of a line of naacl, has no effect.
+
     Args:
         path: the file, which may be compressed with gzip, bzip2, xz or zip.
         bitext: the sentence pairs.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from fnmatch import fnmatchcase
@@ -22,6 +21,7 @@ from urllib.request import urlopen
 
 from ...storage.characters import one_line
 from ...storage.durable import write_durably
+from ...storage.messages import MESSAGES
 from ...storage.nearest import did_you_mean
 from ...storage.sealed import DamagedError, read_json, write_json
 from ..conllu_file import read_conllu
@@ -136,7 +136,7 @@ def _local_path(name: str, home: str | None, mirror: str | None, cache_folder: P
         raise CorpusError(f"unknown treebank {parsed.code!r}; {near_codes(parsed.code)}")
     path = cache_folder / f"ud-treebanks-v{parsed.release or RELEASE}" / known.repository / parsed.file
     if path.exists() and file_sha256(path) != _fetched_from(path).get("sha256"):
-        print(one_line(f"{path} is damaged and is downloaded again."), file=sys.stderr)
+        MESSAGES.warning("%s is damaged and is downloaded again.", one_line(str(path)))
         path.unlink()
     if not path.exists():
         _download(parsed, path, mirror or MIRROR)
@@ -177,7 +177,7 @@ def _download(name: TreebankName, path: Path, mirror: str) -> None:
     release = name.release or RELEASE
     base = f"{mirror.rstrip('/')}/{path.parent.name}/r{release}"
     url = f"{base}/{path.name}"
-    print(one_line(f"Downloading {name} of release {release} from {base} …"), file=sys.stderr)
+    MESSAGES.info("%s", one_line(f"Downloading {name} of release {release} from {base} …"))
     content = _fetch(url)
     if content is None:
         message = f"there is no {url}; release {release} has no such file"

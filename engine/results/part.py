@@ -15,7 +15,8 @@ from ...analyses.contract import Analysis, OptionSet, PlanCounts, Titles
 from ...analyses.shared.options import CountOptions
 from ...reports.page import Section
 from ...reports.tables import to_json
-from ...storage.characters import in_html
+from ...storage.characters import in_html, one_line
+from ...storage.messages import RUN_MESSAGES
 from ...storage.plugins import RegistryError, running
 
 if TYPE_CHECKING:
@@ -162,5 +163,8 @@ def complete_record(record: Mapping[str, Any], parts: Sequence[Part], options: O
         first, *others = by_kind.values()
         added[name] = first if all(value == first for value in others) else by_kind
     # Kinds of maps often have the same warning, which stands in the record once.
-    warnings = [warning for part in parts for warning in part.analysis.warnings(part.results)]
-    return {**record, **added, "warnings": [*record["warnings"], *dict.fromkeys(warnings)]}
+    of_parts = [warning for part in parts for warning in part.analysis.warnings(part.results)]
+    warnings = [*record["warnings"], *dict.fromkeys(of_parts)]
+    for warning in warnings:
+        RUN_MESSAGES.warning("%s", one_line(warning))
+    return {**record, **added, "warnings": warnings}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from ...analyses.norms.rows import NormResults
     from ...analyses.pairs.rows import PairResults
     from ...analyses.surface.rows import SurfaceResults
+    from ...corpora_loaders import Sentence
+    from ...extractors import AnyModel
 
 MOST_SHOWN = 5
 """The number of findings that a terminal and a notebook show."""
@@ -75,7 +77,7 @@ class Run:
         compared: returns the explorers of the runs that the page compares; None for a run of its own.
         contributed: what the analyses add to the explorer, if it is known already.
         beside: tables that are written beside the report, by name, and not made again from the counts.
-        decided: returns the decisions of some heads, see `decisions`; None for a run without its model and corpus.
+        decided: returns the decisions of some heads, given the arguments of `decisions`; None for a run that has none.
 
     Example:
         >>> import attentionology
@@ -109,7 +111,7 @@ class Run:
     compared: Callable[[], tuple[Explorer, ...]] | None = field(default=None, repr=False)
     contributed: Contributions | None = field(default=None, repr=False)
     beside: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False)
-    decided: Callable[[Sequence[str]], pd.DataFrame] | None = field(default=None, repr=False)
+    decided: Callable[..., pd.DataFrame] | None = field(default=None, repr=False)
 
     @overload
     def __getitem__(self, key: Literal["dependency"] | tuple[Literal["dependency"], str]) -> DependencyResults: ...
@@ -223,19 +225,24 @@ class Run:
         of_parts = (part.analysis.findings(part.results) for part in self.parts)
         return tuple(finding for findings in of_parts for finding in findings)[:MOST_SHOWN]
 
-    def decisions(self, *heads: str) -> pd.DataFrame:
+    def decisions(
+        self, *heads: str, model: AnyModel | None = None, corpus: Iterable[Sentence] | None = None
+    ) -> pd.DataFrame:
         """What heads pick for each word of the corpus, as ``--decisions`` of the command writes it.
 
         The corpus is read once more, and the model is loaded again unless `attentionology.analyze` was given one that
-        was loaded. The sums of ``right`` by relation, head and direction are the counts of ``dependency.csv``.
+        was loaded. A run that was loaded from its folder, or merged, reads the files that its record names. The sums of
+        ``right`` by relation, head and direction are the counts of ``dependency.csv``.
 
         Args:
             heads: heads such as ``"8-10"``, in all directions, or ``"best"``, the best head of each relation in the
                 direction in which it is best.
+            model: the model of the run, if it cannot be loaded by its name, or is loaded already.
+            corpus: what the run has read, if it cannot be read from its files again.
 
         Raises:
-            OptionError: the run has no dependencies of basic trees, or was loaded from its folder; the model has no
-                such head; or there would be more than two million rows.
+            OptionError: the run has no dependencies of basic trees; what is read is not what the run has read; the
+                model has no such head; or there would be more than two million rows.
 
         Example:
             >>> from attentionology import CorpusOptions, CountOptions, analyze
@@ -248,8 +255,8 @@ class Run:
         if not heads:
             raise OptionError("give at least one head, such as 8-10, or best")
         if self.decided is None:
-            raise OptionError("only a run of analyze that was not loaded or merged can read its corpus again")
-        return self.decided(heads)
+            raise OptionError("decisions are those of the analysis dependency, which this run does not have")
+        return self.decided(heads, model=model, corpus=corpus)
 
     def explore(self, *, live: bool | None = None) -> ExplorerView:
         """The explorer of the report, to be shown by a notebook; ``live`` is that of `attentionology.explore`."""

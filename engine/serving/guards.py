@@ -12,13 +12,13 @@ import asyncio
 import ipaddress
 import json
 import secrets
-import sys
 import traceback
 from collections.abc import Collection
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ...storage.messages import MESSAGES
 from .errors import RequestError
 
 MOST_BYTES = 1_000_000
@@ -203,7 +203,7 @@ def _seconds(method: str, path: str) -> float:
 
 
 def tell(error: BaseException) -> None:
-    """Say in the terminal where something has failed, without its message, which may have words of a sentence."""
+    """Log where something has failed, without its message, which may have words of a sentence."""
     places: list[Any] = traceback.extract_tb(error.__traceback__)[-3:]
     where = ", ".join(f"{place.name} ({place.filename.rsplit('/', 1)[-1]}:{place.lineno})" for place in places)
-    print(f"attentionology: a request has failed: {type(error).__name__} in {where}", file=sys.stderr, flush=True)
+    MESSAGES.error("a request has failed: %s in %s", type(error).__name__, where)

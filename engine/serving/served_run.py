@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ...analyses.contract import AnalysisRow, OptionError
 from ...analyses.coreference.options import CoreferenceOptions
-from ...analyses.registry import registered_analyses
 from ...corpora_loaders import AttentionologyError, Corpus, Sentence
 from ...corpora_loaders.documents import Documents
-from ...corpora_loaders.lines import file_sha256
 from ...extractors import Encoder, Windows, make_windows
 from ...reports.explorer.data import Explorer, HeadName
 from ...reports.explorer.names import checked_names, read_names, write_names
-from ..corpus import CorpusOptions, read_corpus
+from ..read_again import corpus_of, rows_of
 from ..results.run import Run
 from ..stored_run import load_run
 from .errors import ChangedError, RequestError
-
-_PAGE_ONLY = "the page has the stored sentences alone"
 
 
 class ServedRun:
@@ -127,8 +122,7 @@ class ServedRun:
     @property
     def _analyses(self) -> list[AnalysisRow]:
         """The rows of the analyses of the run."""
-        names = {part.analysis.name for part in self.run.parts}
-        return [row for name, row in registered_analyses().items() if name in names]
+        return rows_of([part.analysis.name for part in self.run.parts])
 
     @property
     def _reads_mentions(self) -> bool:
@@ -136,29 +130,10 @@ class ServedRun:
 
     def _read(self) -> Corpus:
         """Read the files that the record of the run names, as the run has read them."""
-        record = self.run.record
-        files: Sequence[Any] = record.get("corpus", {}).get("files", ())
-        if not files:
-            raise RequestError(f"This run has read no files, so {_PAGE_ONLY}.", 409)
-        for file in files:
-            path = Path(file["path"])
-            try:
-                is_same = file_sha256(path) == file["sha256"]
-            except OSError:
-                message = f"{path}, which this run has read, is not there any more; until it is, {_PAGE_ONLY}."
-                raise RequestError(message, 409) from None
-            if not is_same:
-                raise RequestError(f"{path} has changed since this run has read it, so {_PAGE_ONLY}.", 409)
-        recorded = {field.name: record["options"].get(field.name) for field in fields(CorpusOptions)}
-        options: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in recorded.items()
-            if value is not None
-        }
-        if options.get("segments") is not None:
-            raise RequestError(f"This run has read segments of a text, not sentences, so {_PAGE_ONLY}.", 409)
-        options["text" if "text" in options else "corpus"] = tuple(file["path"] for file in files)
         try:
-            return read_corpus(CorpusOptions(**options), self._analyses)
+            return corpus_of(self.run.record, self._analyses)
         except (AttentionologyError, OSError) as error:
-            raise RequestError(f"The corpus of this run cannot be read: {error}", 409) from error
+            message = str(error)
+            raise RequestError(
+                f"{message[0].upper()}{message[1:]}, so the page has the stored sentences alone.", 409
+            ) from error

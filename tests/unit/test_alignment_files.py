@@ -154,6 +154,23 @@ def test_links_of_both_formats_and_numberings_are_the_same(tmp_path, bitext):
     assert zero.sha256 == hashlib.sha256((tmp_path / "0").read_bytes()).hexdigest()
 
 
+@pytest.mark.parametrize("score", ["0.87", "1", ".5", "-3.25", "1.", "1e-05", "+2E3"])
+def test_a_score_after_a_link_has_no_effect(tmp_path, bitext, score):
+    plain = load_links(write(tmp_path, "plain", ["0-0 1-1", "0-0 3p2", "0-0"]), bitext)
+    scored = load_links(write(tmp_path, "scored", [f"0-0:{score} 1-1:{score}", f"0-0 3p2:{score}", "0-0:1"]), bitext)
+    assert scored.links == plain.links
+    naacl = [f"1 1 1 S {score}", f"1 2 2 {score}", f"2 1 1 S {score}", f"2 4 3 P {score}", "3 1 1"]
+    assert load_links(write(tmp_path, "naacl", naacl), bitext).links == plain.links
+
+
+@pytest.mark.parametrize("link", ["0-0:", "0-0:x", "0-0:0.8.7", "0-0:1e", "0-0:nan", "0-0:0,87", "0-0::1", "0:1-0"])
+def test_a_score_that_is_no_number_is_refused_with_its_line(tmp_path, bitext, link):
+    message = error(lambda: load_links(write(tmp_path, "links", ["0-0", link, ""]), bitext))
+    assert message == (
+        f"{tmp_path / 'links'}:2: expected links such as 3-4 (sure), 3p4 (possible) or 3-4:0.87, found {link!r}"
+    )
+
+
 def test_naacl_numbers_are_those_of_the_bitext(tmp_path):
     pairs = [f"<s snum={n}> a b </s> ||| <s snum={n}> c </s>" for n in (7, 8)]
     numbered = load_bitext(write(tmp_path, "numbered", pairs))
@@ -181,7 +198,11 @@ def test_naacl_numbers_are_those_of_the_bitext(tmp_path):
             {},
             "links: 4 lines of links for 3 sentence pairs; does it belong to another bitext?",
         ),
-        (["0-0", "0/0", ""], {}, r"links:2: expected links such as 3-4 \(sure\) or 3p4 \(possible\), found '0/0'"),
+        (
+            ["0-0", "0/0", ""],
+            {},
+            r"links:2: expected links such as 3-4 \(sure\), 3p4 \(possible\) or 3-4:0.87, found '0/0'",
+        ),
         (["0-0", "-1-0", ""], {}, "links:2: expected links"),
         (["1 1 1 S", "2 1 1 S"], {}, "links: 2 sentence pairs of links for 3 sentence pairs; is the file truncated?"),
         (["1 1 1 S", "3 2 1 S"], {}, "links:2: link 2-1 is outside its sentence pair of 1 source and 1 target words"),

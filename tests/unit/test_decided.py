@@ -6,8 +6,18 @@ import pandas as pd
 import pytest
 import torch
 
-from attentionology import CountOptions, OptionError, Sentence, analyze, load_run, load_treebank, report_run
+from attentionology import (
+    CountOptions,
+    OptionError,
+    Sentence,
+    analyze,
+    load_run,
+    load_treebank,
+    merge_runs,
+    report_run,
+)
 from attentionology.analyses import DecisionOptions, DependencyOptions, FailureOptions
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine import decided
 from attentionology.extractors import MapBatch
 from attentionology.reports import tables
@@ -110,8 +120,6 @@ def test_the_table_is_written_beside_the_report_and_kept(tmp_path, monkeypatch):
     assert len(table) == 2 * corpus.counts()["words"]
     report_run(tmp_path / "run")
     assert (tmp_path / "run" / "decisions.csv").read_bytes() == written
-    with pytest.raises(OptionError, match="that was not loaded"):
-        load_run(tmp_path / "run").decisions("1-2")
     with pytest.raises(OptionError, match="at least one head"):
         run.decisions()
     with pytest.raises(OptionError, match="the model has 3 layers of 4 heads, and no head 4-1"):
@@ -132,6 +140,47 @@ def test_the_table_is_written_beside_the_report_and_kept(tmp_path, monkeypatch):
 def test_what_has_no_decisions_is_refused_before_the_run(analyses, options, message):
     with pytest.raises(OptionError, match=message):
         analyze("no-such-model", "sample", analyses=analyses, options=options)
+
+
+def test_runs_that_are_loaded_or_merged_read_their_files_again(tmp_path):
+    texts = SAMPLE_TREEBANK.read_text(encoding="utf-8").split("\n\n")
+    model, options = str(tiny.saved(tmp_path / "model", max_position_embeddings=64)), OPTIONS[:1]
+    made = []
+    for name, part in (("a", texts[:4]), ("b", texts[4:7])):
+        file = tmp_path / f"{name}.conllu"
+        file.write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
+        run = analyze(model, file, analyses="dependency", options=options, out=tmp_path / name)
+        made.append(run.decisions("1-2", "2-1"))
+        pd.testing.assert_frame_equal(load_run(tmp_path / name).decisions("1-2", "2-1"), made[-1])
+    merge_runs([tmp_path / "a", tmp_path / "b"], tmp_path / "both")
+    both = load_run(tmp_path / "both")
+    keys = ["layer", "head", "direction"]
+    together = pd.concat(made).sort_values(keys, kind="stable").reset_index(drop=True)
+    again = both.decisions("1-2", "2-1").sort_values(keys, kind="stable").reset_index(drop=True)
+    # What the best distance of a relation picks depends on which distance is the best in the corpus.
+    of_rules = ["rule", "rule_right"]
+    assert again.drop(columns=of_rules).to_csv() == together.drop(columns=of_rules).to_csv()
+    found = again.groupby(["relation", *keys], as_index=False)["right"].sum().merge(both.dependency.cells)
+    assert len(found) > 10
+    assert (found["right"] == found["correct"]).all()
+
+    first = load_run(tmp_path / "a")
+    corpus = load_treebank(tmp_path / "a.conllu")
+    with pytest.raises(OptionError, match=r"other weights than the model of this run; give what .* model="):
+        first.decisions("1-2", model=tiny.encoder("bert", seed=1))
+    with pytest.raises(OptionError, match=r"the corpus has 3 sentences, and this run has read 4; give what"):
+        first.decisions("1-2", corpus=corpus[:3])
+    (tmp_path / "a.conllu").write_text("\n\n".join(texts[:3]) + "\n\n", encoding="utf-8")
+    with pytest.raises(OptionError, match=r"a\.conllu has changed since this run has read it; give what"):
+        first.decisions("1-2")
+    (tmp_path / "a.conllu").unlink()
+    with pytest.raises(OptionError, match=r"a\.conllu, which this run has read, is not there any more; give"):
+        first.decisions("1-2")
+    kept = load_treebank(tmp_path / "b.conllu")
+    pd.testing.assert_frame_equal(load_run(tmp_path / "b").decisions("1-2", "2-1", corpus=list(kept)), made[1])
+    analyze(model, kept, analyses="surface", out=tmp_path / "surface")
+    with pytest.raises(OptionError, match="those of the analysis dependency, which this run does not have"):
+        load_run(tmp_path / "surface").decisions("1-2")
 
 
 def test_tables_are_written_as_parquet_too(tmp_path, monkeypatch, capsys):

@@ -380,7 +380,36 @@ def test_outputs_of_notebooks_are_the_same_on_every_machine(name):
     assert all(cell["metadata"] == {} for cell in cells)
 
 
-@pytest.mark.parametrize("name", NAMES)
+def code_for_colab() -> list[str]:
+    """The code of the notebook for Colab but its first cell, which installs the toolkit."""
+    cells = [cell for cell in notebook("colab") if cell["cell_type"] == "code"]
+    assert all((cell["outputs"], cell["execution_count"]) == ([], None) for cell in cells)
+    install, *others = ["".join(cell["source"]) for cell in cells]
+    assert install == '%pip install --quiet "attentionology[demo] @ git+<address of this repository>"'
+    return others
+
+
+def test_the_notebook_for_colab_names_what_there_is():
+    calls = [node for code in code_for_colab() for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Attribute)]
+    own = {node.attr for node in calls if isinstance(node.value, ast.Name) and node.value.id == "attentionology"}
+    assert own == {"analyze", "extract", "show"}
+    assert own < set(dir(attentionology))
+
+
+@pytest.mark.slow
+def test_the_notebook_for_colab_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, Any] = {}
+    for code in code_for_colab():
+        exec(compile(code, "cell", "exec"), scope)  # noqa: S102
+    det = scope["best"].set_index("relation").loc["det"]
+    assert (det["layer"], det["head"], det["total"]) == (3, 9, 269)
+    assert scope["decisions"]["right"].sum() == det["correct"]
+    assert "('Cats', 'sleep', '.') (6, 12, 5, 5)" in capsys.readouterr().out
+    assert (tmp_path / "run" / "report.html").is_file()
+
+
+@pytest.mark.parametrize("name", [*NAMES, "colab"])
 def test_links_of_notebooks_lead_somewhere(name):
     texts = ["".join(cell["source"]) for cell in notebook(name) if cell["cell_type"] == "markdown"]
     links = [link for text in texts for link in re.findall(r"\[([^\]]*)\]\(([^):]+)\)", text)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import logging
+import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from attentionology.engine.counting.executors import PartProgress
 from attentionology.engine.counting.passes import run_passes
 from attentionology.reports import progress
 from attentionology.reports.progress import Pace, Stages, progress_bar, showing
+from attentionology.storage.messages import RUN_MESSAGES
 
 
 class Screen(io.StringIO):
@@ -74,6 +77,25 @@ def test_a_pace_is_what_this_process_has_seen():
     pace = Pace(before=10, done=30, total=100, seconds=4)
     assert str(pace) == "5.0/s, 0:00:14 left"
     assert str(Pace(0, 40, 100, 4)) == "10/s, 0:00:06 left"
+
+
+def test_a_stage_is_logged_once_and_each_time_of_it():
+    said = []
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append((record.name, record.levelname, record.getMessage()))
+    RUN_MESSAGES.addHandler(handler)
+    RUN_MESSAGES.setLevel(logging.DEBUG)
+    stages = Stages()
+    try:
+        for _ in range(2):
+            with stages("model \x1b[31m"):
+                pass
+    finally:
+        RUN_MESSAGES.removeHandler(handler)
+        RUN_MESSAGES.setLevel(logging.NOTSET)
+    assert [line[:2] for line in said] == [("attentionology.run", level) for level in ("INFO", "DEBUG", "DEBUG")]
+    assert said[0][2] == "model \\u001b[31m"
+    assert re.fullmatch(r"model \\u001b\[31m: 0\.\d{3} s", said[1][2])
 
 
 def test_times_of_stages_are_added(monkeypatch):

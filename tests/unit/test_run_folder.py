@@ -19,7 +19,7 @@ from attentionology.analyses.shared.cache_folder import cache_folder
 from attentionology.analyses.shared.input_options import paths_read
 from attentionology.reports.run_folder import RunFolder, RunFolderError, files_of_run
 from attentionology.storage import durable
-from attentionology.storage.durable import REPLACED, lock, unfinished_name
+from attentionology.storage.durable import REPLACED, lock, lock_file, unfinished_name
 
 RECORD: dict[str, Any] = {
     "command": "attentionology analyze --out run",
@@ -268,11 +268,12 @@ def test_another_full_disk_is_not_mistaken_for_that_of_the_results(tmp_path):
 
 
 class TestLeftovers:
-    """Of processes that were killed. `locked` stands for a process that is alive: locks know no owner but a process."""
+    """Of processes that were killed. `locked` stands for a process that is alive: each lock has one owner at a time."""
 
     def left(self, folder: Path, kind: str = "partial", name: str = "other") -> Path:
         path = folder / unfinished_name(name, kind)
         write_run(path, "half")
+        lock_file(path).touch()
         return path
 
     def test_of_living_processes_are_not(self, tmp_path):
@@ -290,6 +291,20 @@ class TestLeftovers:
         run(tmp_path / "run")
         assert left.exists()
 
+    def test_of_a_version_that_locked_the_path_itself_are_not(self, tmp_path):
+        left = self.left(tmp_path)
+        lock_file(left).unlink()
+        run(tmp_path / "run")
+        assert left.exists()
+
+    def test_locks_of_what_is_gone_are_swept(self, tmp_path):
+        """A process may be killed when it has a lock, and before the file that the lock is for."""
+        for name in (unfinished_name("other"), unfinished_name("other", REPLACED)):
+            lock_file(tmp_path / name).touch()
+        (tmp_path / ".poetry.lock").touch()  # of somebody else
+        run(tmp_path / "run")
+        assert sorted(path.name for path in tmp_path.iterdir()) == [".poetry.lock", "run"]
+
     @pytest.mark.parametrize(
         "name",
         [
@@ -301,8 +316,10 @@ class TestLeftovers:
     )
     def test_of_others_are_not_swept(self, tmp_path, name):
         (tmp_path / name).mkdir()
+        lock_file(tmp_path / name).touch()
         run(tmp_path / "run")
         assert (tmp_path / name).exists()
+        assert lock_file(tmp_path / name).exists()
 
     def test_those_in_a_cache_are_swept(self, tmp_path):
         left = [self.left(tmp_path / "cache" / name, name="a") for name in (".", "training", "model-weight-0")]
@@ -341,7 +358,8 @@ class TestLeftovers:
             "    (folder.path / 'half.csv').write_text('half'); os.kill(os.getpid(), signal.SIGKILL)"
         )
         assert subprocess.run([sys.executable, "-c", code, str(tmp_path / "run")], check=False).returncode == -9
-        [left] = tmp_path.iterdir()
+        left, its_lock = sorted(tmp_path.iterdir())
+        assert its_lock == lock_file(left)
         assert (left / "half.csv").read_text() == "half"
         run(tmp_path / "run")
         assert [p.name for p in tmp_path.iterdir()] == ["run"]

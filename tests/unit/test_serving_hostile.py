@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from attentionology.engine.serving import guards, server
 from attentionology.engine.serving.live_model import LiveModel
+from attentionology.reports.streams import messages_printed
 from tests import tiny
 from tests.serving import DRAW, SECRET, TEXT, Page, save_run
 
@@ -213,7 +214,8 @@ def test_a_fault_of_the_program_is_told_without_words(page, monkeypatch, capfd):
         raise ValueError(f"cannot draw {SECRET}")
 
     monkeypatch.setattr(LiveModel, "draw", fail)
-    status, answer = page.ask("draw", DRAW)
+    with messages_printed():
+        status, answer = page.ask("draw", DRAW)
     assert (status, SECRET in answer["error"]) == (500, False)
     err = capfd.readouterr().err
     assert "a request has failed: ValueError in " in err

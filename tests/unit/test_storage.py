@@ -6,6 +6,8 @@ import errno
 import hashlib
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,14 @@ import safetensors.torch
 import torch
 
 from attentionology.storage import durable
-from attentionology.storage.durable import StorageError, lock, unfinished_name, unfinished_path, write_durably
+from attentionology.storage.durable import (
+    StorageError,
+    lock,
+    lock_file,
+    unfinished_name,
+    unfinished_path,
+    write_durably,
+)
 from attentionology.storage.sealed import BLANK, DamagedError, check, read_json, read_sealed, write_json, write_sealed
 from attentionology.storage.tensors import read_tensors, tensor_content, write_tensors
 from tests.damage import DAMAGE
@@ -127,23 +136,53 @@ def test_the_lock_of_an_unfinished_file_is_held_until_the_end(tmp_path):
         assert path.parent == tmp_path
     with lock(path, wait=False) as held:
         assert held
+    path.unlink()
+    with lock(path, wait=False) as held:
+        assert held
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_swept_before_it_is_locked_is_made_anew(tmp_path, monkeypatch):
-    touch, made = Path.touch, []
+def test_an_unfinished_file_is_never_without_its_lock(tmp_path, monkeypatch):
+    touch, locked = Path.touch, []
 
-    def swept_once(self, **options):
+    def watched(self, **options):
+        with lock(self, wait=False) as held:
+            locked.append(not held)
         touch(self, **options)
-        made.append(self)
-        if len(made) == 1:
-            self.unlink()
 
-    monkeypatch.setattr(Path, "touch", swept_once)
-    with unfinished_path(tmp_path / "a") as path:
-        assert path.exists()
-    assert [len(made), made[1]] == [2, path]
+    monkeypatch.setattr(Path, "touch", watched)
+    write_durably(tmp_path / "a", b"content")
+    assert locked == [True]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_processes_take_turns(tmp_path):
+    """Each of three adds 1 to a number 20 times; without a lock, they would read the same number."""
+    code = (
+        "import sys, time; from pathlib import Path; from attentionology.storage.durable import lock\n"
+        "folder = Path(sys.argv[1])\n"
+        "for _ in range(20):\n"
+        "    with lock(folder, wait=True) as held:\n"
+        "        assert held; file = folder / 'n'; number = int(file.read_text()); time.sleep(0.001)\n"
+        "        file.write_text(str(number + 1))"
+    )
+    folder = tmp_path / "store"
+    folder.mkdir()
+    (folder / "n").write_text("0")
+    running = [subprocess.Popen([sys.executable, "-c", code, str(folder)]) for _ in range(3)]
+    assert [process.wait() for process in running] == [0] * 3
+    assert (folder / "n").read_text() == "60"
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_what_cannot_be_locked_is_used_without_a_lock(tmp_path):
+    """Nobody can make a file in a folder that is a file."""
+    (tmp_path / "file").touch()
+    for wait in (False, True):
+        with lock(tmp_path / "file" / "store", wait=wait) as held:
+            assert not held
 
 
 def test_names_of_unfinished_files_are_never_too_long():
     for target in ("a", "x" * 255, "ü" * 127, "\udcff" * 200):
-        assert len(os.fsencode(unfinished_name(target))) <= 255
+        assert len(os.fsencode(lock_file(Path(unfinished_name(target))).name)) <= 255

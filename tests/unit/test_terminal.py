@@ -18,14 +18,14 @@ from rich.table import Table
 
 from attentionology.analyses.alignment.decisions import symmetrized
 from attentionology.analyses.explanation.contract.options import ExplanationTestOptions
-from attentionology.analyses.shared.record import closing_lines
+from attentionology.analyses.shared.record import closing_lines, flat_options
 from attentionology.engine.results.run import Run
 from attentionology.extractors import get_kind
 from attentionology.extractors.translation import CrossMapMaker
 from attentionology.probes import make_probe
 from attentionology.reports.streams import say_json
 from attentionology.reports.table import Terminal
-from attentionology.scripts.cli import main
+from attentionology.scripts.cli import checked_command, main
 from attentionology.storage.characters import visible
 from attentionology.storage.errors import AttentionologyError
 from attentionology.storage.nearest import did_you_mean
@@ -157,6 +157,27 @@ def test_numbers_on_the_command_line(option, number, capsys):
     """What only Python reads as a number is refused, and what no count can be."""
     assert main(["analyze", option, number]) == 2
     assert f"Error parsing {option}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "takes"),
+    [
+        ("analyze --failures", "HEAD [HEAD ...]"),
+        ("analyze --failures --limit 2", "HEAD [HEAD ...]"),
+        ("analyze --ablate-layers --limit 2", "N [N ...]"),
+        ("analyze --corpus --limit 2", "FILE [FILE ...]"),
+        ("show a --head", "HEAD [HEAD ...]"),
+        ("doctor --map", "KIND [KIND ...]"),
+    ],
+)
+def test_an_option_without_its_values_is_not_ignored(words, takes, capsys):
+    assert main(words.split()) == 2
+    option = next(word for word in words.split() if word.startswith("--"))
+    assert capsys.readouterr().err == f"attentionology: {option} has no value; it takes {takes}\n"
+
+
+def test_an_option_with_values_by_default_may_have_none():
+    assert flat_options(checked_command(["probe", "--controls"]))["controls"] == ()
 
 
 def test_an_interruption_while_options_are_read_is_one_line(monkeypatch, capsys):
