@@ -342,8 +342,8 @@ _SHOWN = (  # faults in what people see
     ),
     Fault(
         "analyses/comparison/section.py",
-        '_p_value(row["p_holm"])',
-        '_p_value(row["p"])',
+        'p_value(row["p_holm"])',
+        'p_value(row["p"])',
         f"{_COMPARISON}test_page_and_latex_say_what_the_csv_file_says",
     ),
     Fault(
