@@ -70,7 +70,8 @@ def live_cell(
     try:
         if id(run) not in _SERVED:
             served = ServedRun(run, explorer=explorer, corpus=corpus)
-            service, notes = service_of([served], [] if encoder is None else [encoder])
+            # A server draws in threads of its own, and some of its passes change the modules of a model.
+            service, notes = service_of([served], [] if encoder is None else [encoder.in_own_modules()])
             if not service.models:
                 warnings.warn(f"The cell shows what is stored. {' '.join(notes)}", stacklevel=2)
                 return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -257,6 +258,25 @@ class Encoder(AttentionPasses):
         control = Encoder(model.to(self.device), self.tokenizer, f"{self.name} {name}")
         control.batching = self.batching
         return control
+
+    def in_own_modules(self) -> Encoder:
+        """Return the same model in modules of its own, which share the weights, for another thread.
+
+        A pass without some heads, or of the first layers alone, changes modules for all who use them meanwhile.
+
+        Example:
+            >>> from attentionology import load_encoder
+            >>> encoder = load_encoder("demo")
+            >>> twin = encoder.in_own_modules()
+            >>> twin.model is encoder.model, next(twin.model.parameters()) is next(encoder.model.parameters())
+            (False, True)
+        """
+        shared = {id(tensor): tensor for tensor in (*self.held.parameters(), *self.held.buffers())}
+        # What deepcopy finds in `shared` it takes for the copy of an object.
+        model, tokenizer = copy.deepcopy(self.held, dict(shared)), copy.deepcopy(self.tokenizer)
+        twin = Encoder(model, tokenizer, self.name, self.files)
+        twin.prepended = self.prepended
+        return twin
 
     def _with_model(self, twin: Any) -> Encoder:
         return Encoder(twin, self.tokenizer, self.name, self.files)

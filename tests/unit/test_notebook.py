@@ -8,15 +8,20 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 import attentionology
-from attentionology import Sentence, explore
+from attentionology import Sentence, explore, extract
 from attentionology.corpora_loaders import Corpus
 from attentionology.engine.results.live import is_local_notebook
 from attentionology.engine.serving import notebook
 from attentionology.engine.serving.live_model import lock_of
+from attentionology.extractors.replaceable.heads_off import switched_off
 from tests import tiny
 from tests.serving import DRAW, Page
+
+
+SENTENCE = Sentence("s1", ("The", "keys", "."))
 
 
 @pytest.fixture
@@ -75,6 +80,21 @@ def test_sentences_of_a_cell_are_drawn_again_without_heads(kernel):
     request = {"slot": "A", "model": 0, "run": 0, "sentence": name, "kinds": ["weight"], "off": ["1-1"]}
     status, answer = page.ask("draw", request)
     assert (status, len(answer["sentences"][0]["sentence"]["rows"])) == (200, 7)
+
+
+def test_a_server_changes_no_modules_of_the_model_that_it_was_given(kernel):
+    """A cell is drawn without heads in a thread of the server, while the kernel may count with the model."""
+    encoder = tiny.encoder("bert")
+    explore("The keys are here.", model=encoder)._repr_html_()
+    [(_, serving)] = notebook._SERVED.values()
+    [model] = [loaded.model.encoder for loaded in serving.service.models]
+    [before], [pieces] = (batch.maps for batch in extract(encoder, ["The keys ."])), model.align([SENTENCE])
+    with switched_off(model.model, [(0, 0), (1, 2)], model.n_heads):
+        [after] = (batch.maps for batch in extract(encoder, ["The keys ."]))
+        without = model.forward([pieces]).attentions
+    assert torch.equal(before, after)
+    assert not torch.equal(without[2], encoder.forward([pieces]).attentions[2])  # as the heads below are off
+    assert [p.data_ptr() for p in model.model.parameters()] == [p.data_ptr() for p in encoder.model.parameters()]
 
 
 def test_runs_of_one_model_share_it_and_take_turns(kernel, tmp_path):
