@@ -89,7 +89,7 @@ def read(trees: Sequence[Tree], model: Any, tokenizer: Any) -> None:
         tree.maps = np.stack([mean @ of_head @ belongs.T for of_head in maps])
 
 
-def drawn(name: str, seed: int) -> int:
+def draw(name: str, seed: int) -> int:
     """Return the number that a name draws."""
     digest = hashlib.blake2b(name.encode(), digest_size=8, key=seed.to_bytes(8, "little")).digest()
     return int.from_bytes(digest, "little")
@@ -98,12 +98,12 @@ def drawn(name: str, seed: int) -> int:
 def behaviors(tree: Tree, seed: int) -> list[int]:
     """Return heads of the first control task: the word itself, the first or the last one."""
     n = len(tree.words)
-    return [(i, 1, n)[drawn(word.lower(), seed) % 3] for i, word in enumerate(tree.words, 1)]
+    return [(i, 1, n)[draw(word.lower(), seed) % 3] for i, word in enumerate(tree.words, 1)]
 
 
 def priority_tree(tree: Tree, seed: int) -> list[int]:
     """Return heads of a control tree: of each stretch of words, the one of the smallest priority is above the rest."""
-    priorities = [drawn(word.lower(), seed) for word in tree.words]
+    priorities = [draw(word.lower(), seed) for word in tree.words]
     heads = [0] * len(priorities)
 
     def place(start: int, stop: int, above: int) -> None:
@@ -133,7 +133,7 @@ def relations(tree: Tree) -> list[str | None]:
     ]
 
 
-def drawn_labels(labels: Labeling, training: Sequence[Tree], seed: int, *, of_pairs: bool) -> Labeling:
+def control_labels(labels: Labeling, training: Sequence[Tree], seed: int, *, of_pairs: bool) -> Labeling:
     """Return the labels of a control task, drawn from those of the training words."""
     counts = Counter(label for tree in training for label in labels(tree) if label is not None)
     names = sorted(counts)
@@ -143,7 +143,7 @@ def drawn_labels(labels: Labeling, training: Sequence[Tree], seed: int, *, of_pa
         lower = [word.lower() for word in tree.words]
         pairs = [f"{word}\0{lower[head - 1] if head else ''}" for word, head in zip(lower, tree.heads, strict=True)]
         return [
-            None if label is None else names[bisect_right(ends, drawn(name, seed) % ends[-1])]
+            None if label is None else names[bisect_right(ends, draw(name, seed) % ends[-1])]
             for name, label in zip(pairs if of_pairs else lower, labels(tree), strict=True)
         ]
 
@@ -257,7 +257,7 @@ def label_score(predicted: Sequence[Sequence[str]], gold: Sequence[Sequence[str 
     return [sum(one == other for one, other in pairs) / len(pairs)]
 
 
-def decayed(states: ndarray) -> ndarray:
+def decay(states: ndarray) -> ndarray:
     """Mix the states of one layer with those of neighbors, whose weights halve with each word."""
     mixed = []
     for i in range(len(states)):
@@ -329,7 +329,7 @@ def links_by(weights: Weights, tree: Tree) -> ndarray:
     return scores
 
 
-def linked(links: ndarray) -> ndarray:
+def distances_of_links(links: ndarray) -> ndarray:
     """Return smaller distances for stronger links, in whichever direction is stronger."""
     n = len(links)
     return np.array([[-max(links[i, j], links[j, i]) for j in range(n)] for i in range(n)])

@@ -40,7 +40,7 @@ def parameters(trained: Any) -> dict[str, np.ndarray]:
     return {name: value.detach().double().numpy() for name, value in module.state_dict().items()}
 
 
-def predicted(name: str, trained: Any, trees: Sequence[Tree], states: Sequence[np.ndarray]) -> list[Any]:
+def predict(name: str, trained: Any, trees: Sequence[Tree], states: Sequence[np.ndarray]) -> list[Any]:
     """Return what the weights of a probe say of some trees, given the states that it reads."""
     weights = parameters(trained)
     if name in ("distance", "depth", "arcs"):
@@ -71,9 +71,9 @@ def scores(name: str, given: Sequence[Any], trees: Sequence[Tree], gold: Sequenc
 def gold_of(name: str, task: str, training: Sequence[Tree], tested: Sequence[Tree], seed: int) -> list[Any]:
     """Return what the tested trees say, or a control task."""
     if name in LABELS:
-        labels = LABELS[name]
+        labels: naive.Labeling = LABELS[name]
         if task != "gold":
-            labels = naive.drawn_labels(labels, training, seed, of_pairs=task == "pairs")
+            labels = naive.control_labels(labels, training, seed, of_pairs=task == "pairs")
         return [labels(tree) for tree in tested]
     heads = {
         "gold": lambda tree: tree.heads,
@@ -83,7 +83,7 @@ def gold_of(name: str, task: str, training: Sequence[Tree], tested: Sequence[Tre
     return [heads(tree) for tree in tested]
 
 
-def recounted(
+def recount(
     training: Sequence[Tree], tested: Sequence[Tree], trained: Trained, layers: Sequence[int], seeds: int
 ) -> Iterator[tuple[Key, float]]:
     """Yield all scores that a run should have for one split, of what is trained and of what is not."""
@@ -94,14 +94,15 @@ def recounted(
         weights = parameters(trained[f"attention, seed {run - 1}"])
         links["attention", run] = [naive.links_by(weights, tree) for tree in tested]
     floors: list[tuple[str, str, int, Sequence[Any]]] = [
-        ("distance", source, run, list(map(naive.linked, of_run))) for (source, run), of_run in links.items()
+        ("distance", source, run, list(map(naive.distances_of_links, of_run)))
+        for (source, run), of_run in links.items()
     ]
     places = [np.arange(len(tree.words)) for tree in tested]
     floors.append(("distance", "chain", 1, [abs(place[:, None] - place) for place in places]))
     floors.append(("depth", "depth by place", 1, list(map(naive.depth_floor(training), tested))))
     for name, labels in LABELS.items():
-        for source, predict in naive.label_floors(labels, training).items():
-            floors.append((name, source, 1, list(map(predict, tested))))
+        for source, floor in naive.label_floors(labels, training).items():
+            floors.append((name, source, 1, list(map(floor, tested))))
     for name, source, run, given in floors:
         for score, value in scores(name, given, tested, gold_of(name, "gold", training, tested, 0)).items():
             yield (name, None, source, "gold", run, score), value
@@ -112,16 +113,16 @@ def recounted(
         layer, seed = int(rest.split(",")[0]), int(rest.rsplit("seed ")[1])
         task = rest.partition("(")[2].partition(")")[0] or "gold"
         decays = "decayed" in rest
-        states = [naive.decayed(tree.states[0]) if decays else tree.states[layer] for tree in tested]
+        states = [naive.decay(tree.states[0]) if decays else tree.states[layer] for tree in tested]
         gold = gold_of(name, task, training, tested, seed)
         source, of_layer = ("decayed layer 0", None) if decays else ("model", layer)
-        for score, value in scores(name, predicted(name, of_label, tested, states), tested, gold).items():
+        for score, value in scores(name, predict(name, of_label, tested, states), tested, gold).items():
             yield (name, of_layer, source, task, seed + 1, score), value
     counted = naive.head_scores([naive.most_attended(tree, direction, head) for tree in tested], tested, right)
     yield ("best single head",), counted[0] / counted[1]
 
 
-def reported(run: Any) -> dict[Key, float]:
+def scores_of_run(run: Any) -> dict[Key, float]:
     """Return the scores in the tables of a run."""
     found: dict[Key, float] = {}
     for row in run.tables["probe_layers"].itertuples():
@@ -153,13 +154,14 @@ def both(
         StateProbeOptions(layers=tuple(map(str, layers)), **options),
         CountOptions(replicates=2),
     ]
-    run = probe(model, **{role: str(file) for role, file in files.items()}, probes=PROBES, options=groups)
+    sources = {role: str(file) for role, file in files.items()}
+    run = probe(model, train=sources["train"], dev=sources["dev"], test=sources["test"], probes=PROBES, options=groups)
     trees = {role: naive.trees_of(files[role]) for role in ("train", "test")}
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
     network = transformers.AutoModel.from_pretrained(model, attn_implementation="eager").float().eval()
     for of_role in trees.values():
         naive.read(of_role, network, tokenizer)
-    return reported(run), dict(recounted(trees["train"], trees["test"], trained, layers, seeds))
+    return scores_of_run(run), dict(recount(trees["train"], trees["test"], trained, layers, seeds))
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +176,7 @@ def counts(tmp_path_factory):
         patch.chdir(folder)
         (folder / "model").mkdir()
         model = tiny.saved(folder / "model", max_position_embeddings=512)
-        return both(model, files, (0, 2), 1, patch, rank=4)
+        return both(model, files, (2,), 1, patch, rank=4)
 
 
 @pytest.mark.parametrize("name", [*CONTROLS])
