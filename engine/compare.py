@@ -79,6 +79,8 @@ def compare(
         >>> comparison.table.query("group == 'det'")[["n_a", "choice_a", "choice_b", "paired"]].values.tolist()
         [[21, '5-10 dep->head', '3-9 dep->head', 'paired']]
     """
+    if isinstance(first, list | tuple):
+        raise OptionError("runs are given one by one, not as a list: compare(*runs)")
     _check_folders([run for run in (first, *others) if isinstance(run, str | Path)])
     runs = [ComparedRun.of(run) for run in (first, *others)]
     if not others:

@@ -251,3 +251,8 @@ def test_surface_statistics_are_compared(encoder, treebank):
     assert (same["p"] == 1).all()
     section = comparison_section(compare(first, second, min_count=20), name="comparison", title="Differences")
     assert len(section.figures) == 3
+
+
+def test_a_list_of_runs_is_refused_with_what_to_write():
+    with pytest.raises(attentionology.OptionError, match=r"not as a list: compare\(\*runs\)"):
+        compare(["a", "b"])  # type: ignore[arg-type]

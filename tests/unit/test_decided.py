@@ -159,7 +159,9 @@ def test_runs_that_are_loaded_or_merged_read_their_files_again(tmp_path):
     again = both.decisions("1-2", "2-1").sort_values(keys, kind="stable").reset_index(drop=True)
     # What the best distance of a relation picks depends on which distance is the best in the corpus.
     of_rules = ["rule", "rule_right"]
-    assert again.drop(columns=of_rules).to_csv() == together.drop(columns=of_rules).to_csv()
+    # Another batch changes the last digits of weights.
+    plain = [table.drop(columns=of_rules).astype(object).fillna("") for table in (again, together)]
+    pd.testing.assert_frame_equal(*plain, check_dtype=False, rtol=1e-4, atol=1e-5)
     found = again.groupby(["relation", *keys], as_index=False)["right"].sum().merge(both.dependency.cells)
     assert len(found) > 10
     assert (found["right"] == found["correct"]).all()
