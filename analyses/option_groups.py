@@ -107,7 +107,7 @@ def check_bounds(options: Any) -> None:
 
 def check_value(name: str, value: Any, annotation: Any) -> None:
     """Raise `OptionError` if the value of an option is not what its annotation says."""
-    choices = _choices(_plain(annotation))
+    choices = _choices(_plain_type(annotation))
     if not any(_is_of(value, choice) for choice in choices):
         if isinstance(value, str | Path) and any(get_origin(choice) is tuple for choice in choices):
             raise OptionError(f'{flag(name)} takes several names: ("{value}",)')
@@ -118,7 +118,7 @@ def check_value(name: str, value: Any, annotation: Any) -> None:
             bounds.check(name, value)
 
 
-def _plain(annotation: Any) -> Any:
+def _plain_type(annotation: Any) -> Any:
     """Return a type without what is annotated to it."""
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
@@ -128,13 +128,13 @@ def _plain(annotation: Any) -> Any:
 def _choices(plain: Any) -> tuple[Any, ...]:
     """Return the types of a union, or else the only type."""
     is_union = get_origin(plain) in (Union, UnionType)
-    return tuple(choice for each in get_args(plain) for choice in _choices(_plain(each))) if is_union else (plain,)
+    return tuple(choice for each in get_args(plain) for choice in _choices(_plain_type(each))) if is_union else (plain,)
 
 
 def _is_of(value: Any, kind: Any) -> bool:
     """Whether a value is of a type. Types that no command line has are not checked."""
     if get_origin(kind) is tuple:  # a list will do, and so will paths in place of strings
-        items = _choices(_plain(get_args(kind)[0]))
+        items = _choices(_plain_type(get_args(kind)[0]))
         return isinstance(value, tuple | list) and all(
             isinstance(each, Path) or any(_is_of(each, item) for item in items) for each in value
         )
@@ -150,7 +150,7 @@ def _is_of(value: Any, kind: Any) -> bool:
 def _in_words(kind: Any, value: Any) -> str:
     """Return what a message calls a type that a value is not of."""
     if get_origin(kind) is tuple:
-        return f"a tuple of {_ITEMS.get(_plain(get_args(kind)[0]), 'values')}"
+        return f"a tuple of {_ITEMS.get(_plain_type(get_args(kind)[0]), 'values')}"
     if kind is int and not isinstance(value, int | float):
         return "a number"
     if kind in _KINDS:

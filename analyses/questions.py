@@ -226,28 +226,32 @@ class AnalysisOfAnswers(Analysis[Facts, Results], Generic[Facts, Results, Counts
         lookups = {question.name: question.look(lookup_context) for question in self.questions}
         return {name: {key: value} for name, value in lookups.items() if value is not None}
 
-    def asked(self, results: Any) -> list[tuple[Question[Any, Any, Any, Any], Any]]:
+    def pair_answers(self, results: Any) -> list[tuple[Question[Any, Any, Any, Any], Any]]:
         """Return the questions that have an answer, each with its answer."""
         return [(each, results.answers[each.name]) for each in self.questions if each.name in results.answers]
 
     def section(self, results: Results, titles: Titles) -> Section:
         """Put the tables, the figures and the parts of the page of all questions together."""
         title, of_figures = self.heading(results, titles)
-        return section_of(self.asked(results), results, title, of_figures, summary=self.summary_of(results))
+        return section_of(self.pair_answers(results), results, title, of_figures, summary=self.summary_of(results))
 
     def findings(self, results: Results) -> Sequence[Finding]:
         """Return what all questions have found."""
-        return [finding for question, answer in self.asked(results) for finding in question.findings(answer, results)]
+        return [
+            finding for question, answer in self.pair_answers(results) for finding in question.findings(answer, results)
+        ]
 
     def explored(
         self, options: OptionSet, plan_counts: PlanCounts[Facts], results: Results, kind: str | None
     ) -> Contribution | None:
         """Put together what the questions add to the explorer; None if they add nothing."""
-        from ..reports.explorer.contribution import together
+        from ..reports.explorer.contribution import join_contributions
 
         counts = self.counts(options, plan_counts)
-        added = [question.explore(answer, counts, results, kind or "") for question, answer in self.asked(results)]
-        return together(added) if any(added) else None
+        added = [
+            question.explore(answer, counts, results, kind or "") for question, answer in self.pair_answers(results)
+        ]
+        return join_contributions(added) if any(added) else None
 
 
 class AnalysisOfQuestions(

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from ..storage.nearest import unknown
-from ..storage.plugins import GROUPS, Plugins, RegistryError, checked_class, located, source_of
+from ..storage.nearest import describe_unknown
+from ..storage.plugins import GROUPS, Plugins, RegistryError, check_class, locate_class, source_of
 from .ablation.options import ABLATION
 from .clusters.options import CLUSTERS
 from .contract import Analysis, AnalysisRow, OptionError
@@ -38,7 +38,7 @@ _OF_COMMANDS = {
 """The class of each analysis that has a command of its own, because it reads other corpora or other models."""
 
 _LENT: dict[str, Analysis[Any, Any]] = {}
-"""The analyses that `lent` adds, by their locations."""
+"""The analyses that `lend` adds, by their locations."""
 
 
 @functools.cache
@@ -86,12 +86,12 @@ def find_analysis(name: str) -> Analysis[Any, Any] | None:
 @functools.cache
 def load_analysis(location: str) -> Analysis[Any, Any]:
     """Import the class at ``module:Class``, and return the analysis."""
-    analysis: Analysis[Any, Any] = _LENT[location] if location in _LENT else located(location)()
+    analysis: Analysis[Any, Any] = _LENT[location] if location in _LENT else locate_class(location)()
     return analysis
 
 
 @contextmanager
-def lent(kind: type[Analysis[Any, Any]]) -> Iterator[AnalysisRow]:
+def lend(kind: type[Analysis[Any, Any]]) -> Iterator[AnalysisRow]:
     """Let a class of this program be an analysis like any other while the block runs, and yield its row.
 
     Nothing is added for a class that the toolkit or a package has registered.
@@ -101,7 +101,7 @@ def lent(kind: type[Analysis[Any, Any]]) -> Iterator[AnalysisRow]:
     """
     location = f"{kind.__module__}:{kind.__qualname__}"
     base: Any = Analysis  # type checkers want a class without abstract methods
-    analysis: Analysis[Any, Any] = checked_class(_PLUGINS.what, kind, base, location)()
+    analysis: Analysis[Any, Any] = check_class(_PLUGINS.what, kind, base, location)()
     if analysis.name in _OF_COMMANDS:
         raise RegistryError(f"the analysis {analysis.name!r} is none of analyze: it has a command of its own")
     registered = find_analysis(analysis.name)
@@ -137,7 +137,7 @@ def choose_analyses(names: Sequence[str]) -> list[AnalysisRow]:
     """Return the rows of the analyses with these names, in the order of `registered_analyses`."""
     registered = registered_analyses()
     if wrong := next((name for name in names if name not in registered), None):
-        raise OptionError(unknown(_PLUGINS.what, wrong, registered))
+        raise OptionError(describe_unknown(_PLUGINS.what, wrong, registered))
     if len(set(names)) < len(names):
         raise OptionError("an analysis is named twice")
     return [row for name, row in registered.items() if name in names]

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from attentionology.analyses.explanation.attention.batch import TextBatch, examine, read
-from attentionology.analyses.explanation.methods.adversarial import by_gradient, exact
+from attentionology.analyses.explanation.methods.adversarial import by_gradient, exact_adversary
 from attentionology.analyses.explanation.methods.correlation import correlation
 from attentionology.analyses.explanation.methods.eraser import rationales
 from attentionology.analyses.explanation.methods.erasure import single_weight
@@ -87,7 +87,7 @@ def one_at_a_time(model: AttentionModel, texts: Sequence[Words]) -> None:
 
 TESTS: dict[str, Callable[[TextBatch], object]] = {
     "shuffled attention": partial(permutation, draws=DRAWS),
-    "exact adversary": exact,
+    "exact adversary": exact_adversary,
     "adversary by gradient": by_gradient,
     "correlations": correlation,
     "one weight taken out": single_weight,

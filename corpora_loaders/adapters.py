@@ -53,7 +53,7 @@ def _of_spacy(thing: Any) -> Iterator[Sentence]:
     elif hasattr(thing, "start") and hasattr(thing, "doc"):
         spans = [thing]
     else:
-        raise _unknown(thing, "a Doc or a Span")
+        raise _type_error(thing, "a Doc or a Span")
     for span in spans:
         tokens = [token for token in span if not token.is_space]
         numbers = {token.i: number for number, token in enumerate(tokens, start=1)}
@@ -86,7 +86,7 @@ def _of_stanza(thing: Any) -> Iterator[Sentence]:
     sentences = thing.sentences if hasattr(thing, "sentences") else [thing]
     for each in sentences:
         if not hasattr(each, "words"):
-            raise _unknown(thing, "a Document or a Sentence")
+            raise _type_error(thing, "a Document or a Sentence")
         words = each.words
         is_annotated = any(word.head is not None or word.upos for word in words)
         parts = [(token.words, token.text) for token in each.tokens if len(token.words) > 1]
@@ -108,7 +108,7 @@ def _of_stanza(thing: Any) -> Iterator[Sentence]:
 def _of_conllu(thing: Any) -> Iterator[Sentence]:
     """Read a ``TokenList``, or a list or generator of them."""
     if not isinstance(thing, Iterable) or isinstance(thing, Mapping):
-        raise _unknown(thing, "a TokenList")
+        raise _type_error(thing, "a TokenList")
     is_one = isinstance(thing, list) and all(isinstance(token, Mapping) for token in thing)
     if not is_one:  # several of them
         for token_list in thing:
@@ -145,7 +145,7 @@ def _of_udapi(thing: Any) -> Iterator[Sentence]:
         roots = thing.trees if hasattr(thing, "trees") else [thing]
     for root in roots:
         if not hasattr(root, "multiword_tokens"):  # a node, for example
-            raise _unknown(thing, "a tree, a Bundle or a Document")
+            raise _type_error(thing, "a tree, a Bundle or a Document")
         nodes, empty = list(root.descendants), list(getattr(root, "empty_nodes", ()))
         yield _sentence(
             [node.form for node in nodes],
@@ -169,7 +169,7 @@ def _of_udapi(thing: Any) -> Iterator[Sentence]:
 def _of_datasets(thing: Any) -> Iterator[Sentence]:
     """Read the rows of a ``Dataset``, whose features name the parts of speech."""
     if not hasattr(thing, "features"):
-        raise _unknown(thing, "a Dataset, such as dataset['train']")
+        raise _type_error(thing, "a Dataset, such as dataset['train']")
     feature = (thing.features or {}).get("upos")
     classes = getattr(getattr(feature, "feature", feature), "names", None) or ()
     for row in thing:
@@ -287,7 +287,7 @@ def _sentence(words: Iterable[str], *, id: str | None = None, **fields: Any) -> 
     return Sentence(id or " ".join(forms), forms, **fields)
 
 
-def _unknown(thing: object, expected: str) -> TypeError:
+def _type_error(thing: object, expected: str) -> TypeError:
     """Return the error about an object of a library that is no sentence."""
     kind = type(thing)
     return TypeError(f"expected {expected} of {kind.__module__.partition('.')[0]}, not {kind.__name__}")

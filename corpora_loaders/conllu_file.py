@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from conllu.parser import parse_comment_line
 
-from .errors import CorpusError, together
+from .errors import CorpusError, join_errors
 from .lines import ENDS, located_lines
 from .sentence import Sentence
 from .sentence_lines import CONLLU_COLUMNS, Block, Columns, SentenceLines
@@ -116,7 +116,7 @@ def placed_sentences(
     if left_out and not n_good and start == Place():
         faults = left_out[n_left_out_before:]
     if faults:
-        raise together(faults, at_most=_LISTED)
+        raise join_errors(faults, at_most=_LISTED)
 
 
 def _blocks(path: Path, start: Place, n_columns: int, located: Iterable[tuple[int, int, str]]) -> Iterator[Block]:

@@ -55,7 +55,7 @@ class Corpus(Sequence[Sentence]):
         tally = Tally()
         for sentence in self:
             tally.add(sentence)
-        return tally.counted()
+        return tally.summarize()
 
     def knowing(self, **properties: Any) -> Self:
         """Return this corpus, in which the values of these cached properties are set, so that it need not be read."""
@@ -147,7 +147,7 @@ class Corpus(Sequence[Sentence]):
         if sentence.heads and not sentence.relations:
             sentence = replace(sentence, relations=("_",) * len(sentence))
         sentence = without_heads_of_blank_words(sentence)
-        return sentence if sentence.punctuation else self.counted.punctuation.marked(sentence)
+        return sentence if sentence.punctuation else self.counted.punctuation.mark(sentence)
 
     def check_trees(self, reader: str, advice: str = "") -> None:
         """Check that there are syntactic heads, which what is named ``reader`` needs; the advice ends the error.

@@ -8,12 +8,12 @@ from pathlib import Path
 from ..storage.characters import in_html
 from ..storage.writing import amount
 
-__all__ = ["amount", "counts_table", "named_files", "shortened"]
+__all__ = ["amount", "counts_table", "named_files", "quote_shortened"]
 
 _LONGEST = 50
 
 
-def shortened(text: str) -> str:
+def quote_shortened(text: str) -> str:
     """The text in quotes, on one line, shortened to 50 characters."""
     return repr(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from .coreference.document import TYPES, ZERO, Account, Document
-from .coreference.in_corpus import MarkedDocuments, RenamedDocuments, marked_document, renamed_document, sentences_of
+from .coreference.in_corpus import MarkedDocuments, RenamedDocuments, mark_document, rename_document, sentences_of
 from .corpus import Corpus
 from .describing import amount
 from .errors import CorpusError
@@ -233,11 +233,11 @@ def load_documents(
 
     def add(document: Document) -> Document:
         facts.add(document)
-        document = marked_document(document, named)
+        document = mark_document(document, named)
         have_mentions.append(bool(document.mentions))
         ids = [unique_sentences(tally.add(sentence).id) for sentence in document.sentences]
         sentence_ends.append(tally.sentences)
-        return renamed_document(document, unique_documents(document.id), ids)
+        return rename_document(document, unique_documents(document.id), ids)
 
     files, records, held_documents = read_files(
         SAMPLE_TREEBANK if paths == "sample" else paths,
@@ -262,10 +262,10 @@ def load_documents(
         RenamedDocuments(sentence_ends, unique_documents.numbers, unique_sentences.numbers) if is_renamed else None
     )
     rename: RenamedDocuments | MarkedDocuments | None = renamed
-    counted = tally.counted()
+    counted = tally.summarize()
     if counted.punctuation.rule in MARKING:
         rename = MarkedDocuments(counted.punctuation, renamed)
-        held_documents = tuple(marked_document(document, counted.punctuation) for document in held_documents)
+        held_documents = tuple(mark_document(document, counted.punctuation) for document in held_documents)
     documents = Stream(Files(files, rename), held=held_documents)
     return Documents(
         sentences=Stream(Parts(documents, sentence_ends, sentences_of)),

@@ -71,14 +71,14 @@ def enhanced_relations(sentences: Iterable[Sentence]) -> Counter[str]:
     """
     annotated: dict[str | None, bool] = {}  # by the file
 
-    def noted() -> Iterator[Sentence]:
+    def note_files() -> Iterator[Sentence]:
         for sentence in sentences:
             if not annotated.get(sentence.file):
                 heads = enhanced_heads(sentence)
                 annotated[sentence.file] = bool(heads.arcs or heads.roots)
             yield sentence
 
-    relations = relations_of(noted())
+    relations = relations_of(note_files())
     for file, is_annotated in annotated.items():
         if not is_annotated:
             message = "no word has enhanced dependencies (column 9, DEPS); leave out --trees enhanced"

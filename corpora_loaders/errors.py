@@ -47,7 +47,7 @@ class CorpusError(AttentionologyError, ValueError):
         self.mistakes: tuple[str, ...] = (str(self),)
 
 
-def together(errors: Sequence[CorpusError], *, at_most: int | None = None) -> CorpusError:
+def join_errors(errors: Sequence[CorpusError], *, at_most: int | None = None) -> CorpusError:
     """Return one error that lists the mistakes of several, at most ``at_most``; its location is that of the first."""
     mistakes = [mistake for error in errors for mistake in error.mistakes]
     if at_most and len(mistakes) > at_most:

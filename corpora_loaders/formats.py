@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..storage.nearest import UnknownNameError, unknown
-from ..storage.plugins import Plugins, RegistryError, loaded, running, source_of
+from ..storage.nearest import UnknownNameError, describe_unknown
+from ..storage.plugins import Plugins, RegistryError, load_entry_point, name_extension, source_of
 from .beginning import (
     Beginning,
     beginning_of_file,
@@ -173,10 +173,10 @@ def get_format(name: str) -> CorpusFormat:
     for corpus_format in FORMATS:
         if corpus_format.name == name:
             return corpus_format
-    point = _PLUGINS.added().get(name)
+    point = _PLUGINS.find_additions().get(name)
     if point is None:
-        raise UnknownNameError(unknown("format", name, list_formats()))
-    added = loaded(_PLUGINS.what, point)
+        raise UnknownNameError(describe_unknown("format", name, list_formats()))
+    added = load_entry_point(_PLUGINS.what, point)
     if isinstance(added, CorpusFormat):
         return added
     if not callable(added):
@@ -190,7 +190,7 @@ def format_of_reader(name: str, read: Callable[[str | Path], Iterator[Sentence]]
 
     def read_trees(path: str | Path) -> Iterator[Sentence]:
         try:
-            with running(_PLUGINS.what, name, f"reading {path}"):
+            with name_extension(_PLUGINS.what, name, f"reading {path}"):
                 yield from read(path)
         except UnicodeDecodeError as error:
             message = f"the file is not UTF-8 ({error.reason}); convert it first"

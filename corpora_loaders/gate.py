@@ -56,7 +56,7 @@ def blank_words(sentence: Sentence) -> tuple[int, ...]:
         >>> blank_words(Sentence("s", ("Nous", "_", "_", "."), tags=("PRON", "VERB", "PUNCT", "PUNCT")))
         (1,)
     """
-    blank = _blank(sentence.words)
+    blank = _find_blank(sentence.words)
     if not blank:
         return ()
     in_tokens = {
@@ -67,7 +67,7 @@ def blank_words(sentence: Sentence) -> tuple[int, ...]:
     )
 
 
-def _blank(words: Sequence[str]) -> tuple[int, ...]:
+def _find_blank(words: Sequence[str]) -> tuple[int, ...]:
     """Return the indices of the words whose forms are those of blank words."""
     return tuple(index for index, word in enumerate(words) if word in _BLANK or not word or word.isspace())
 
@@ -94,7 +94,7 @@ class BlankWords:
 
     def add_words(self, words: Sequence[str]) -> int:
         """Count words of which nothing else is known, and return how many of them are blank."""
-        return self._add(words, _blank(words))
+        return self._add(words, _find_blank(words))
 
     def _add(self, words: Sequence[str], blank: Sequence[int]) -> int:
         self.words += len(words)

@@ -257,4 +257,4 @@ def load_labeled(
         line_breaks=seen.line_breaks,
         markup=tuple(seen.markup),
     )
-    return texts.knowing(counted=tally.counted())
+    return texts.knowing(counted=tally.summarize())

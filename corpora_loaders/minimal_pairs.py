@@ -80,7 +80,7 @@ def load_pairs(paths: str | Path | Iterable[str | Path], *, limit: int | None = 
     _, records, held = read_files(
         given, read_pairs, tally.add, tally, contents="pairs", options=(ambiguous,), limit=whole, hold=2**31
     )
-    return Pairs(held, records).knowing(counted=tally.counted())
+    return Pairs(held, records).knowing(counted=tally.summarize())
 
 
 def read_pairs(path: str, place: Any, ambiguous: frozenset[str]) -> Iterator[tuple[Sentence, Any]]:

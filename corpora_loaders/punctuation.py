@@ -64,7 +64,7 @@ class Punctuation:
     names: tuple[str, ...] = ()
     words: int = 0
 
-    def marked(self, sentence: Sentence) -> Sentence:
+    def mark(self, sentence: Sentence) -> Sentence:
         """Return the sentence with its punctuation, unless its relations say what is."""
         if not sentence.heads or self.rule not in MARKING:
             return sentence
@@ -130,7 +130,7 @@ class PunctuationTally:
         # A treebank with the relation root has that of punctuation, too, if there is any.
         return "relation" if not unmarked or any(is_root(relation) for relation, _, _ in unmarked) else "none"
 
-    def counted(self) -> tuple[Punctuation, Counter[tuple[str, str]]]:
+    def summarize(self) -> tuple[Punctuation, Counter[tuple[str, str]]]:
         """Return how punctuation is known, and the words by relation, as it is counted, and part of speech.
 
         Raises:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from numbers import Integral
 
 from ..storage.writing import running_text
-from .describing import amount, shortened
+from .describing import amount, quote_shortened
 from .errors import CorpusError
 from .words import split_words
 
@@ -123,8 +123,8 @@ class Sentence:
         return len(self.words)
 
     def __repr__(self) -> str:
-        words = shortened(running_text(self.words))
-        return f"{type(self).__name__}({shortened(self.id)}, {words}, {amount(len(self), 'words')})"
+        words = quote_shortened(running_text(self.words))
+        return f"{type(self).__name__}({quote_shortened(self.id)}, {words}, {amount(len(self), 'words')})"
 
     @staticmethod
     def from_text(text: str, *, id: str | None = None) -> Sentence:  # noqa: A002  # the name of the field

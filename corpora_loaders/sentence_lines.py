@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from conllu.exceptions import ParseException
 from conllu.parser import parse_comment_line, parse_id_value, parse_int_value
 
-from .describing import shortened
+from .describing import quote_shortened
 from .errors import CorpusError
 from .lines import ENDS, WHOLE_NUMBER
 from .sentence import Sentence
@@ -163,7 +163,7 @@ class SentenceLines:
             hint = "; are the columns separated by spaces?" if len(cells) == 1 else ""
             hint = f"; the first row of the sentence has {self._width}" if self._columns.more and self._width else hint
             hint = f"; {ENDS}" if "\r" in text else hint or self._conversion(len(cells))
-            found = f"found {shortened(text)}" if self._columns.layout else f"found {len(cells)}"
+            found = f"found {quote_shortened(text)}" if self._columns.layout else f"found {len(cells)}"
             self._lose_row(f"{self._columns.expected()}, {found}{hint}", line)
             return
         self._width = len(cells)

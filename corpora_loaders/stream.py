@@ -151,9 +151,9 @@ class ReadFile(Generic[Item]):
     def check(self) -> None:
         """Check that the file is as it was when its first reading began."""
         if stamp(self.path) != self.stamp:
-            raise self._changed()
+            raise self._change_error()
 
-    def _changed(self) -> CorpusError:
+    def _change_error(self) -> CorpusError:
         return CorpusError("the file has changed since it was read first; start again", file=self.path)
 
     def __len__(self) -> int:
@@ -171,9 +171,9 @@ class ReadFile(Generic[Item]):
         except CorpusError as error:
             if isinstance(error.__cause__, OSError):  # for example, the file is gone
                 raise
-            raise self._changed() from error  # a fault that was not there before is a change, too
+            raise self._change_error() from error  # a fault that was not there before is a change, too
         if position != stop:
-            raise self._changed()
+            raise self._change_error()
         self.check()
 
 

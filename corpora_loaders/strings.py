@@ -58,7 +58,7 @@ def as_sentences(texts: Texts) -> Iterable[Sentence]:
         found: Iterable[Sentence] | None = foreign_sentences(thing)
         if found is None:
             found = [_own_sentence(thing)]
-        return (replace(documents.placed(sentence), id=unique(sentence.id)) for sentence in found)
+        return (replace(documents.place_next(sentence), id=unique(sentence.id)) for sentence in found)
 
     if isinstance(texts, str | Sentence) or is_pair(texts) or is_foreign(texts):
         return list(of_one(texts))
@@ -81,7 +81,7 @@ class _Documents:
         self._number = 0
         self._name: str | None = None
 
-    def placed(self, sentence: Sentence) -> Sentence:
+    def place_next(self, sentence: Sentence) -> Sentence:
         """Return the next sentence with its document."""
         if "newdoc" in sentence.comments or "newdoc id" in sentence.comments:
             self._number += 1

@@ -130,13 +130,13 @@ class Tally:
         self._file_sentences, self._file_words, self._origin = 0, BlankWords(), {}
         return file
 
-    def counted(self) -> CorpusFacts:
+    def summarize(self) -> CorpusFacts:
         """Return what was counted.
 
         Raises:
             CorpusError: punctuation has been named, and no word has any of the names.
         """
-        punctuation, tagged = self._words_with_head.counted()
+        punctuation, tagged = self._words_with_head.summarize()
         relations: Counter[str] = Counter()
         for (relation, _), n_words in tagged.items():
             relations[plain_relation(relation)] += n_words

@@ -111,7 +111,7 @@ def load_text(
     files, records, held = read_files(
         paths, read_paragraphs, tally.add, tally, contents="text", options=(ambiguous,), limit=limit
     )
-    return PlainText(Stream(Files(files), held=held), records).knowing(counted=tally.counted())
+    return PlainText(Stream(Files(files), held=held), records).knowing(counted=tally.summarize())
 
 
 def _check_prose(path: str | Path) -> None:

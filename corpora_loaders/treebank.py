@@ -162,7 +162,7 @@ def load_treebank(
     mistakes: list[CorpusError] = []  # the first one of each sentence that is left out
 
     def add(sentence: Sentence) -> Sentence:
-        return with_id(tally.add(named.marked(sentence)), unique(sentence.id))
+        return with_id(tally.add(named.mark(sentence)), unique(sentence.id))
 
     paths = SAMPLE_TREEBANK if paths == "sample" else paths
     files, records, held = read_files(
@@ -176,9 +176,9 @@ def load_treebank(
     )
     for file in files:
         file.read = read_trees  # without the list, so that reading again does not add to it
-    counted = tally.counted()
+    counted = tally.summarize()
     if not punctuation:  # which is known only now
-        held = tuple(map(counted.punctuation.marked, held))
+        held = tuple(map(counted.punctuation.mark, held))
     in_treebank = InTreebank(unique.numbers if unique.renamed else None, counted.punctuation)
     source = Files(files, in_treebank if in_treebank.changes else None)
     left_out = tuple(LeftOut(each.sentence, str(each.file), each.line, each.reason) for each in mistakes)
@@ -226,7 +226,7 @@ class InTreebank:
 
     def __call__(self, sentence: Sentence, position: int) -> Sentence:
         """Return the sentence at a position as it is in the treebank."""
-        sentence = self.punctuation.marked(sentence)
+        sentence = self.punctuation.mark(sentence)
         if self.numbers is None:
             return sentence
         return with_id(sentence, numbered_name(sentence.id, self.numbers[position]))

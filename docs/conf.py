@@ -85,7 +85,7 @@ copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
 
-def joined_streams(outputs: list[Any]) -> list[Any]:
+def join_streams(outputs: list[Any]) -> list[Any]:
     """Join what a cell prints, as it was printed.
 
     A program in a cell prints in pieces of some bytes. MyST-NB puts each of them on a line of its own.
@@ -100,7 +100,7 @@ def joined_streams(outputs: list[Any]) -> list[Any]:
     return joined
 
 
-render.coalesce_streams = joined_streams
+render.coalesce_streams = join_streams
 
 WIDE, WIDER = 80, 132
 """Columns that fit into a column of text in letters of the usual size, and those of the tables of a wide terminal."""

@@ -40,10 +40,10 @@ SPECIAL = re.compile(r"([\\`*_\[\]<>$|])")
 def complete(app: Any, page: str, source: list[str]) -> None:
     """Put the generated parts into a page: a listener to Sphinx's event ``source-read``."""
     up = "../" * page.count("/")
-    source[0] = ROOT_PAGE.sub(lambda link: f"]({up}{ROOT_PAGES[link[1]]}{link[2]})", completed(source[0]))
+    source[0] = ROOT_PAGE.sub(lambda link: f"]({up}{ROOT_PAGES[link[1]]}{link[2]})", fill_marks(source[0]))
 
 
-def completed(text: str) -> str:
+def fill_marks(text: str) -> str:
     """The text of a page with what its marks stand for."""
     return MARK.sub(lambda mark: PARTS[mark[1]](*mark[2].split()), text)
 
@@ -107,12 +107,12 @@ def markdown(text: str) -> str:
 
 
 def _paragraph(parts: list[str]) -> str:
-    lines = [f"```console\n{part}\n```" if part.startswith("$ ") else _escaped(part) for part in parts]
+    lines = [f"```console\n{part}\n```" if part.startswith("$ ") else _escape(part) for part in parts]
     gaps = ["\n" if line.startswith("- ") and before.startswith("- ") else "\n\n" for before, line in pairwise(lines)]
     return "".join(text for pair in zip(["", *gaps], lines, strict=True) for text in pair)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """A line of prose without markup, except for options and for the terms that items of lists explain."""
     item = re.match(r"- (?:([\w:-]+(?:, [\w:-]+)*): )?", text)
     start = "" if item is None else f"- **{item[1]}**: " if item[1] else "- "
@@ -150,7 +150,7 @@ def _summaries() -> Iterator[tuple[str, str]]:
         paragraph = " ".join(names.docstring("attentionology", name).split("\n\n")[0].split())
         first = re.split(r"(?<!et al)(?<=\.) (?=[A-Z`])", paragraph)[0]
         parts = re.split(r"``?([^`]+)``?", first)  # every second part is code
-        yield name, "".join(f"`{part}`" if i % 2 else _escaped(part) for i, part in enumerate(parts))
+        yield name, "".join(f"`{part}`" if i % 2 else _escape(part) for i, part in enumerate(parts))
 
 
 def explain_columns() -> str:

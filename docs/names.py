@@ -30,7 +30,7 @@ def reference(*packages: str) -> str:
     front = [name for name in attentionology.__all__ if f"{imports(FRONT)[name]}.".startswith(f"{room}.")]
     parts = ["## Public names", "These names are imported from `attentionology`.", *_directives(FRONT, front)]
     for package in filter(_is_module, packages):
-        if further := [name for name in of(package) if not _documented_elsewhere(package, name, packages)]:
+        if further := [name for name in of(package) if not _is_documented_elsewhere(package, name, packages)]:
             parts += [f"## {package}", docstring(package, ""), *_directives(package, further)]
     if single := [name.rpartition(".") for name in packages if not _is_module(name)]:
         parts += ["## Types that these names refer to"]
@@ -63,7 +63,7 @@ def docstring(package: str, name: str) -> str:
     thing = getattr(module, name)
     if _has_docstring(thing):
         return inspect.getdoc(thing) or ""
-    return _constants(defined_in(package, name)).get(name, ("", ""))[0]
+    return _constants(module_of(package, name)).get(name, ("", ""))[0]
 
 
 @functools.cache
@@ -81,22 +81,22 @@ def imports(package: str) -> dict[str, str]:
 
 
 @functools.cache
-def defined_in(package: str, name: str) -> str:
+def module_of(package: str, name: str) -> str:
     """The module that a name of a package is imported from, through all packages between."""
     module = imports(package).get(name)
-    return defined_in(module, name) if module else package
+    return module_of(module, name) if module else package
 
 
 def _has_docstring(thing: Any) -> bool:
     return inspect.isclass(thing) or inspect.isroutine(thing)
 
 
-def _documented_elsewhere(package: str, name: str, packages: tuple[str, ...]) -> bool:
+def _is_documented_elsewhere(package: str, name: str, packages: tuple[str, ...]) -> bool:
     """Whether a name is public, or is one of a package that comes earlier on the page."""
-    defined = defined_in(package, name)
+    defined = module_of(package, name)
     before = packages[: packages.index(package)]
-    return (name in attentionology.__all__ and defined_in(FRONT, name) == defined) or any(
-        name in getattr(import_module(other), "__all__", []) and defined_in(other, name) == defined for other in before
+    return (name in attentionology.__all__ and module_of(FRONT, name) == defined) or any(
+        name in getattr(import_module(other), "__all__", []) and module_of(other, name) == defined for other in before
     )
 
 
@@ -113,7 +113,7 @@ def _directive(package: str, name: str) -> str:
         return f".. auto{kind}:: {package}.{name}\n   :members:"
     if inspect.isroutine(thing):
         return f".. autofunction:: {package}.{name}"
-    text, written = _constants(defined_in(package, name))[name]
+    text, written = _constants(module_of(package, name))[name]
     lines = [f".. py:data:: {package}.{name}", *([f"   :type: {shown}"] if (shown := _type(thing, written)) else [])]
     return "\n".join([*lines, "", *(f"   {line}".rstrip() for line in text.splitlines())])
 

@@ -60,7 +60,7 @@ def cells_of(text: str) -> list[Cell]:
     return [cell for cell in cells if cell.source]
 
 
-def linked(text: str) -> str:
+def link_pages(text: str) -> str:
     """Return text with links that work from ``examples``, each with the title of the page if it has no words."""
 
     def link(match: re.Match[str]) -> str:
@@ -73,14 +73,14 @@ def linked(text: str) -> str:
     return _LINK.sub(link, text)
 
 
-def executed(cells: list[Cell], folder: Path) -> list[dict[str, Any]]:
+def execute(cells: list[Cell], folder: Path) -> list[dict[str, Any]]:
     """Execute the code in a folder, and return the cells in the form of notebook files, hidden ones included."""
     # Imported by name because they belong to the extra 'docs', which type checkers need not have.
     nbclient, nbformat = import_module("nbclient"), import_module("nbformat")
     v4 = import_module("nbformat.v4")
     notebook = v4.new_notebook()
     for number, cell in enumerate(cells):
-        made = v4.new_code_cell(cell.source) if cell.code else v4.new_markdown_cell(linked(cell.source))
+        made = v4.new_code_cell(cell.source) if cell.code else v4.new_markdown_cell(link_pages(cell.source))
         made["id"] = f"cell-{number}"
         notebook.cells.append(made)
     options: dict[str, Any] = {"timeout": 300, "kernel_name": "python3", "record_timing": False}
@@ -88,13 +88,13 @@ def executed(cells: list[Cell], folder: Path) -> list[dict[str, Any]]:
     for cell in notebook.cells:
         cell["metadata"] = {}
         if "outputs" in cell:
-            cell["outputs"] = merged(cell["outputs"])
+            cell["outputs"] = merge_outputs(cell["outputs"])
     nbformat.validate(notebook)
     written: list[dict[str, Any]] = json.loads(nbformat.writes(notebook))["cells"]
     return written
 
 
-def merged(outputs: list[Any]) -> list[Any]:
+def merge_outputs(outputs: list[Any]) -> list[Any]:
     """Outputs in which consecutive pieces of one stream are one output."""
     result: list[Any] = []
     for output in outputs:
@@ -111,7 +111,7 @@ def main() -> None:
     for name in NAMES:
         cells = cells_of((TUTORIALS / f"{name}.md").read_text(encoding="utf-8"))
         with tempfile.TemporaryDirectory() as folder:
-            made = executed(cells, Path(folder))
+            made = execute(cells, Path(folder))
         shown = [written for cell, written in zip(cells, made, strict=True) if not cell.hidden]
         count = 0
         for written in shown:

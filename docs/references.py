@@ -25,7 +25,7 @@ def resolve(app: Any, environment: Any, node: Any, content: Any) -> Any:
         return None
     domain = environment.get_domain("py")
     target = node["reftarget"].removesuffix("()")
-    name = documented(target, domain.objects, node.get("py:class"), node.get("py:module"))
+    name = documented_name(target, domain.objects, node.get("py:class"), node.get("py:module"))
     if name is None:
         parts = target.removeprefix("attentionology.").split(".")
         # What napoleon takes for a type may be prose; and not all that exists is documented.
@@ -59,7 +59,7 @@ NAME = "\0"
 SEVERAL = re.compile(r" {4}(\w+(?:, \w+)+): (.*)")
 
 
-def documented(target: str, names: Mapping[str, Any], inside: str | None, module: str | None) -> str | None:
+def documented_name(target: str, names: Mapping[str, Any], inside: str | None, module: str | None) -> str | None:
     """The documented name of what is referred to.
 
     Args:

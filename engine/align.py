@@ -25,7 +25,7 @@ from ..corpora_loaders.alignment import Bitext, write_links
 from ..extractors.model.loaded_model import LoadedModel
 from ..extractors.translation import PairEncoder, PairReader
 from ..reports.progress import Stages, showing
-from .counting.job import Job, Prepared
+from .counting.job import Job, RunSetup
 from .counting.passes import Limits, reader_of
 from .execution import execute
 from .results.run import Run
@@ -71,7 +71,7 @@ class AlignJob(Job):
 
     def prepare(
         self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
-    ) -> Prepared:
+    ) -> RunSetup:
         """Read the sentence pairs and load the model, as `Job.prepare` says."""
         stages = stages or Stages()
         options, languages = self.groups[AlignmentOptions], self.groups[LanguageOptions]
@@ -85,7 +85,7 @@ class AlignJob(Job):
         with stages("model"):
             model = model or load_reader(self.groups[TranslatorOptions], languages, options.method)
         setting = Setting(model, bitext, chosen=(Alignment.name,), seed=options.seed)
-        return Prepared(
+        return RunSetup(
             chosen=(Alignment(),),
             setting=setting,
             maps=(setting.maps,),
@@ -96,7 +96,7 @@ class AlignJob(Job):
             warnings=tuple(bitext.remarks()),
         )
 
-    def finish(self, run: Run, prepared: Prepared, stages: Stages) -> Run:
+    def finish(self, run: Run, prepared: RunSetup, stages: Stages) -> Run:
         """Write the links, if that was asked for."""
         write = self.groups[LinkOptions].write
         if write is None:

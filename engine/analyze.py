@@ -32,9 +32,9 @@ from ..extractors.model.loaded_model import LoadedModel
 from ..reports.help.options import flag
 from ..reports.progress import Stages, showing
 from .corpus import CorpusOptions, check_analyses, check_files, cut_text, files_of, has_trees, read_corpus, unmet
-from .counting.job import Job, Prepared
+from .counting.job import Job, RunSetup
 from .counting.passes import Limits
-from .decided import DECISIONS, as_corpus, decisions_of
+from .decisions import DECISIONS, as_corpus, decisions_of
 from .execution import execute
 from .results.run import Run
 
@@ -130,7 +130,7 @@ class AnalyzeJob(Job):
 
     def prepare(
         self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
-    ) -> Prepared:
+    ) -> RunSetup:
         """Read the corpus, load the model, and cut a text into segments, as `Job.prepare` says."""
         stages, chosen = stages or Stages(), self.chosen(corpus)
         files, limits, map_options = self.groups[CorpusOptions], self.groups[LimitOptions], self.groups[MapOptions]
@@ -166,7 +166,7 @@ class AnalyzeJob(Job):
             resolved["corpus"] = [] if files.text else files_of(files)
         one_or_more_kinds = map_options.map[0] if len(map_options.map) == 1 else list(map_options.map)
         resolved |= {"analyses": list(setting.chosen), "format": files.format, "map": one_or_more_kinds}
-        return Prepared(
+        return RunSetup(
             chosen=tuple(load_analysis(row.location) for row in chosen),
             setting=setting,
             maps=maps,
@@ -178,13 +178,13 @@ class AnalyzeJob(Job):
             warnings=() if corpus is not None else tuple(unmet(files, setting.corpus)),
         )
 
-    def finish(self, run: Run, prepared: Prepared, stages: Stages) -> Run:
+    def finish(self, run: Run, prepared: RunSetup, stages: Stages) -> Run:
         """Let the run give decisions, and make those that are asked for."""
         # A model that was not given is loaded again when it is needed, so that runs do not keep it in memory.
         given = prepared.setting.encoder if "model" in prepared.resolved else None
         read, maps, limits = prepared.setting.corpus, prepared.maps, prepared.limits
 
-        def decided(
+        def decide(
             names: Sequence[str], *, model: AnyModel | None = None, corpus: Iterable[Sentence] | None = None
         ) -> pd.DataFrame:
             known = given if model is None else as_encoder(model)
@@ -195,8 +195,8 @@ class AnalyzeJob(Job):
         beside = {}
         if names:
             with stages("decisions"):
-                beside[DECISIONS] = decided(names, model=prepared.setting.encoder)
-        return replace(run, decided=decided, beside=beside)
+                beside[DECISIONS] = decide(names, model=prepared.setting.encoder)
+        return replace(run, decide=decide, beside=beside)
 
 
 def _with_pairs(corpus: Corpus, path: Path) -> Corpus:

@@ -39,7 +39,7 @@ def _on_the_same_sentences(explorers: Sequence[Explorer]) -> tuple[Explorer, ...
             own = explorer.sample.sentences if explorer.sample else ()
             n_fitting = _fitting([_size(sentence) for sentence in own], space // len(explorers))
             chosen.append({sentence.id for sentence in own[:n_fitting]})
-    return tuple(_restricted(explorer, names) for explorer, names in zip(explorers, chosen, strict=True))
+    return tuple(_restrict(explorer, names) for explorer, names in zip(explorers, chosen, strict=True))
 
 
 def _size(sentence: SampledSentence) -> int:
@@ -57,7 +57,7 @@ def _fitting(sizes: Sequence[int], space: int) -> int:
     return len(sizes)
 
 
-def _restricted(explorer: Explorer, names: set[str]) -> Explorer:
+def _restrict(explorer: Explorer, names: set[str]) -> Explorer:
     """Return a run with these sentences alone."""
     sample = explorer.sample
     if sample is None or len(names) == len(sample.sentences):

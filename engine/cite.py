@@ -44,7 +44,7 @@ def cite_run(folder: Path) -> Citation:
 
 def warning_of(record: Mapping[str, Any]) -> str:
     """Return the warning about a text whose words go to pieces; empty if the model could read the text."""
-    return TextFit.recorded(record["text_fit"]).warning if "text_fit" in record else ""
+    return TextFit.read_record(record["text_fit"]).warning if "text_fit" in record else ""
 
 
 def methods(record: Mapping[str, Any]) -> str:

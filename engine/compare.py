@@ -20,7 +20,7 @@ from ..reports.page import Section
 from ..reports.progress import Stages
 from ..reports.run_folder import EVERY_RUN, RunFolder, address_of
 from ..storage.nearest import did_you_mean
-from ..storage.paths import named_twice
+from ..storage.paths import find_repetition
 from .beside import explorers_of
 from .compared_run import (
     NO_RESULT,
@@ -123,7 +123,7 @@ def compare(
 
 def _check_folders(folders: Sequence[str | Path]) -> None:
     """Check that no run is compared with itself."""
-    if twice := named_twice(folders):
+    if twice := find_repetition(folders):
         raise OptionError(f"a run is given twice: {' and '.join(twice)}")
 
 
@@ -241,7 +241,7 @@ def _as_run(
         if out is not None:
             pages = {name: run.folder / EVERY_RUN[0] for name, run in runs.items() if run.folder is not None}
             reports = {name: address_of(page, out) for name, page in pages.items() if page.is_file()}
-        title, together = _title(list(runs)), _together(runs)
+        title, together = _title(list(runs)), _draw_together(runs)
         section = comparison_section(comparison, name="comparison", title=title, together=together, reports=reports)
     record = describe_command(command, shown_options, 0, stages)
     record |= {"runs": [_describe(name, run) for name, run in runs.items()], "warnings": []}
@@ -249,7 +249,7 @@ def _as_run(
     return Run((), record=record, sections=(section,), template="comparison.html.j2", compared=compared)
 
 
-def _together(runs: Mapping[str, ComparedRun]) -> dict[str, tuple[Figure, str]]:
+def _draw_together(runs: Mapping[str, ComparedRun]) -> dict[str, tuple[Figure, str]]:
     """Return the figures that draw what an analysis found in all runs together, with their captions."""
     first, *others = runs.values()
     figures: dict[str, tuple[Figure, str]] = {}

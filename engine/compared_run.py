@@ -16,7 +16,7 @@ from ..analyses.counting.comparable import Comparable
 from ..reports.explorer.data import Explorer
 from ..storage.short_names import distinguishing
 from .results.run import Run
-from .stored_run import restored, states_in
+from .stored_run import restore_results, states_in
 
 NO_RESULT = (
     *("out", "overwrite", "json", "device", "batch_cells", "parts", "part", "workers", "engine", "address"),
@@ -78,7 +78,7 @@ Compared = Run | str | Path | ComparedRun
 def load_compared_run(folder: Path) -> ComparedRun:
     """Load what is compared of a finished run."""
     states = states_in(folder)
-    run = replace(restored(states), folder=folder)
+    run = replace(restore_results(states), folder=folder)
     return replace(ComparedRun.of(run), inputs=frozenset(states.inputs))
 
 

@@ -14,7 +14,7 @@ from ..corpora_loaders import Corpus
 from ..corpora_loaders.describing import amount
 from ..extractors import ExtractionError
 from ..storage.durable import size
-from .counting.job import Job, Prepared, plan_analyses
+from .counting.job import Job, RunSetup, plan_analyses
 from .counting.memory import LIBRARIES, available_memory
 from .counting.parts import PartCounter, parts_of
 from .counting.passes import Pass, PassCounts
@@ -157,7 +157,7 @@ def estimate_run(
     )
 
 
-def _estimate_pass(corpus_pass: Pass, analyses: list[str], sizes: Sequence[int], prepared: Prepared) -> PassEstimate:
+def _estimate_pass(corpus_pass: Pass, analyses: list[str], sizes: Sequence[int], prepared: RunSetup) -> PassEstimate:
     """Read the first inputs of a pass and the longest, and estimate what all need; ``sizes`` are those of its parts."""
     estimate = PassEstimate(
         analyses=tuple(dict.fromkeys(analyses)),

@@ -29,10 +29,10 @@ from ..reports.run_folder import RunFolder
 from ..storage.paths import check_file
 from .corpus import title_of_files
 from .counting.executors import ShareCounts, count_missing, count_passes
-from .counting.job import Job, Planned, Prepared, plan_analyses
+from .counting.job import Job, RunPlans, RunSetup, plan_analyses
 from .counting.parts import PartCounter, check_folder
 from .counting.passes import PassCounts, reader_of
-from .results.part import Part, compared_kinds, complete_record, with_results
+from .results.part import Part, compare_kinds, complete_record, with_results
 from .results.run import Run, write_run
 from .stored_run import states_of
 
@@ -126,12 +126,12 @@ def _run(
         planned = plan_analyses(prepared)
     counts = count_passes(job, prepared, part_options, stages, planned.passes)
     with stages("examples"):
-        counted = _looked_up(prepared, planned, counts)
+        counted = _look_up(prepared, planned, counts)
     with stages("results"):
         # One for each analysis and kind of map, whereas those of `part_options` are parts of the corpus.
         parts = with_results(counted, prepared.options)
         titles = Titles(prepared.setting.model.name, _title(prepared.setting.corpus, job.flat().get("limit")))
-        contrasts = compared_kinds(parts, titles, prepared.options)
+        contrasts = compare_kinds(parts, titles, prepared.options)
     sampled = [(request.name, counts.metrics[request.name]) for request in planned.samples]
     samples = {name: metric for name, metric in sampled if isinstance(metric, InputSample)}
     # Its sections and its record are made from the run itself, and are put into it later.
@@ -153,7 +153,7 @@ def _run(
 
 
 def _describe_inputs(
-    prepared: Prepared, corpus: Corpus, log: ExtractionLog, warnings_of_passes: Sequence[str]
+    prepared: RunSetup, corpus: Corpus, log: ExtractionLog, warnings_of_passes: Sequence[str]
 ) -> dict[str, Any]:
     """Describe the model, the corpus and how the model read it, with the extensions of the run and its warnings."""
     model, extensions, reading = prepared.setting.model, prepared.extensions(), describe_reading(corpus, log)
@@ -173,14 +173,14 @@ def _describe_inputs(
     }
 
 
-def _looked_up(prepared: Prepared, planned: Planned, counts: PassCounts) -> list[Part]:
+def _look_up(prepared: RunSetup, planned: RunPlans, counts: PassCounts) -> list[Part]:
     """Return what was counted for each analysis, with what it looks up after counting."""
     read = reader_of(prepared.setting.model, prepared.limits)
     parts = []
     for analysis, kind, plan in planned.plans:
         plan_counts = PlanCounts(plan.facts, counts.metrics, counts.logs, counts.failures)
         part = Part(analysis, kind, tuple(request.name for request in plan.requests), plan_counts, corpus=plan.corpus)
-        with part.running("follow_up()"):
+        with part.name_analysis("follow_up()"):
             lookups = analysis.follow_up(prepared.options, plan, plan_counts, read)
         parts.append(replace(part, lookups=lookups))
     return parts

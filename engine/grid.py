@@ -26,7 +26,7 @@ from ..reports.format import number, rows_of
 from ..reports.progress import progress_bar
 from ..reports.table import ShownTable
 from ..storage.durable import write_durably
-from ..storage.paths import check_kept_folder, named_twice, read_record
+from ..storage.paths import check_kept_folder, find_repetition, read_record
 from ..storage.short_names import distinguishing
 
 Run = Callable[[Sequence[str]], None]
@@ -75,7 +75,7 @@ class Grid:
         for name, values in self.varied.items():
             if f"--{name}" in flags:
                 raise OptionError(f"--{name} is varied, so it cannot be among the options of all cells")
-            if named_twice(values):
+            if find_repetition(values):
                 raise OptionError(f"--vary {name}: a value is given twice")
         if {"--out", "--overwrite", "--json"} & flags:
             raise OptionError("--out, --overwrite and --json are options of the grid, not of its cells")

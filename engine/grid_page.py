@@ -16,7 +16,7 @@ from markupsafe import Markup
 from ..reports.columns import Row, TableColumn
 from ..reports.finding import Finding
 from ..reports.format import number, rows_of
-from ..reports.page import bundled, outlined, template_environment
+from ..reports.page import outline, read_bundle, template_environment
 from ..reports.page.svg import palette_styles
 from ..reports.provenance import versions
 from ..reports.table import ShownTable
@@ -55,13 +55,13 @@ def write_page(
             cells=with_links(cells, table),
             others=others,
             version=versions()["attentionology"],
-            page_styles=Markup(palette_styles() + bundled("page.css")),  # noqa: S704  # a file of this package
-            styles=Markup(bundled("explorer.css")),  # noqa: S704  # a file of this package
-            script=Markup(bundled("explorer.js")),  # noqa: S704  # a file of this package
+            page_styles=Markup(palette_styles() + read_bundle("page.css")),  # noqa: S704  # a file of this package
+            styles=Markup(read_bundle("explorer.css")),  # noqa: S704  # a file of this package
+            script=Markup(read_bundle("explorer.js")),  # noqa: S704  # a file of this package
         )
     )
     path = grid.folder / "index.html"
-    write_durably(path, in_document(outlined(page, prefix="grid")[0]).encode())
+    write_durably(path, in_document(outline(page, prefix="grid")[0]).encode())
     return path
 
 
@@ -150,12 +150,12 @@ def _number_column(key: str, name: str, heading: str, low: float, high: float) -
 def with_links(cells: ShownTable, table: pd.DataFrame) -> ShownTable:
     """Return the table of cells with a last column that leads to their pages."""
     rows = [{**shown, "page": page_of(row)} for shown, row in zip(cells.rows, rows_of(table), strict=True)]
-    text, link = partial(_shown, "page", "report"), partial(_shown, "page", "")
+    text, link = partial(_text_if_any, "page", "report"), partial(_text_if_any, "page", "")
     column = TableColumn("page", "text", "", "page", cell=text, link=link)
     return replace(cells, columns=[*cells.columns, column], rows=rows)
 
 
-def _shown(key: str, text: str, row: Row) -> str:
+def _text_if_any(key: str, text: str, row: Row) -> str:
     """Return a text if a row has something under a key, which is the text if none is given."""
     return (text or str(row[key])) if row[key] else ""
 

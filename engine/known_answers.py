@@ -34,7 +34,7 @@ def check_setting(model: str, corpus: str) -> None:
 def known_checks(encoder: Encoder, model: str, corpus: str) -> Iterator[Check]:
     """Analyze what there are known answers for, and yield a line for each answer."""
     if model == DEMO:
-        yield from sample.compared(sample.answers_of(sample_results(encoder)), sample.known_answers())
+        yield from sample.compare_answers(sample.answers_of(sample_results(encoder)), sample.known_answers())
     else:
         yield from independent.independent_checks(_results(encoder, corpus, independent))
 

@@ -13,18 +13,18 @@ from typing import Any
 from ..analyses.contract import OptionError
 from ..analyses.counting.stored_metrics import StoredMetrics
 from ..analyses.option_groups import names_in
-from ..analyses.shared.merged_facts import MergeError, merged_facts
+from ..analyses.shared.merged_facts import MergeError, merge_facts
 from ..analyses.shared.record import fit_warnings, warnings_of
 from ..extractors.tokens.text_fit import TextFit
 from ..reports.help.options import flag
 from ..reports.provenance import git_commit, versions
 from ..reports.run_folder import RunFolder
-from ..storage.paths import named_twice
+from ..storage.paths import find_repetition
 from .compared_run import differ_in
 from .corpus import title_of_files
 from .results.run import Run, save_run
 from .results.states import AnalysisStates, RunStates, from_plain, to_plain
-from .stored_run import merged_samples, registered_analysis, restored, shared_ids, states_in
+from .stored_run import merge_samples, registered_analysis, restore_results, shared_ids, states_in
 
 _OF_THE_MODEL = ("weights_sha256", "family", "dtype", "max_length", "tokenizer", "layers", "heads")
 _MAY_DIFFER = (
@@ -72,19 +72,19 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, *, overwrite: boo
     paths = [Path(folder) for folder in names_in(folders)]
     if len(paths) < 2:
         raise OptionError("at least two runs are needed to merge them")
-    if twice := named_twice(paths):
+    if twice := find_repetition(paths):
         raise OptionError(f"a run is given twice: {' and '.join(twice)}")
     RunFolder(out, overwrite=overwrite, reads=paths)  # checks it before the runs are read
     states = [states_in(path) for path in paths]
     for (path, first), (other_path, other) in combinations(zip(paths, states, strict=True), 2):
         _check_pair(f"{path} and {other_path}", first, other)
-    merged = merged_states(states, [str(path) for path in paths])
-    return save_run(restored(merged), Path(out), overwrite=overwrite, reads=paths)
+    merged = merge_states(states, [str(path) for path in paths])
+    return save_run(restore_results(merged), Path(out), overwrite=overwrite, reads=paths)
 
 
-def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunStates:
+def merge_states(states: Sequence[RunStates], names: Sequence[str]) -> RunStates:
     """Return the states of all runs together; the names are those that the run record has of the runs."""
-    record = _merged_record([run.record for run in states], names)
+    record = _merge_record([run.record for run in states], names)
     title = title_of_files([file["path"] for file in record["corpus"]["files"]])
     tables: dict[str, Any] = {}
     for run in states:
@@ -105,7 +105,7 @@ def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunState
         )
     metrics = StoredMetrics(*(run.metrics for run in states))
     merged = RunStates(
-        analyses=tuple(map(_merged_analysis, zip(*(run.analyses for run in states), strict=True))),
+        analyses=tuple(map(_merge_analysis, zip(*(run.analyses for run in states), strict=True))),
         metrics=metrics,
         failures={request: failure for run in states for request, failure in run.failures.items()},
         options=states[0].options,
@@ -113,9 +113,9 @@ def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunState
         record=record,
         tables=tables,
         samples=states[0].samples,
-        inputs=merged_samples(run.inputs for run in states),
+        inputs=merge_samples(run.inputs for run in states),
     )
-    restored(merged)  # every analysis asks for its metrics, which are added up when they are asked for
+    restore_results(merged)  # every analysis asks for its metrics, which are added up when they are asked for
     added_up = {
         request: replace(metric, arguments=to_plain(metric.arguments, f"the arguments of {request}"))
         for request, metric in metrics.items()
@@ -159,7 +159,7 @@ def _check_settings(both: str, first: RunStates, second: RunStates) -> None:
         raise MergeError(f"{both} have read inputs of different kinds")
 
 
-def _merged_analysis(of_runs: Sequence[AnalysisStates]) -> AnalysisStates:
+def _merge_analysis(of_runs: Sequence[AnalysisStates]) -> AnalysisStates:
     """Return the states of one analysis of all runs together, apart from the metrics."""
     first, *others = of_runs
     analysis = registered_analysis(first.name)
@@ -172,10 +172,10 @@ def _merged_analysis(of_runs: Sequence[AnalysisStates]) -> AnalysisStates:
 
 def _merge(one: Any, other: Any, type_: Any, what: str) -> Any:
     """Merge two values of a type that are stored as plain data; ``what`` names them in messages."""
-    return to_plain(merged_facts(from_plain(one, type_, what), from_plain(other, type_, what), what), what)
+    return to_plain(merge_facts(from_plain(one, type_, what), from_plain(other, type_, what), what), what)
 
 
-def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Any]:
+def _merge_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Any]:
     """Return the run record of all runs together.
 
     The corpora are put together, the times of all stages are added, and the versions are those of the libraries that
@@ -189,7 +189,7 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
     readings = [record["sentences"] for record in records]
     all_read = {name: _total([reading[name] for reading in readings]) for name in readings[0]}
     # Warnings about what was read are made anew of all that was read. The others stay, each once.
-    fits = [TextFit.recorded(record["text_fit"]) for record in records if "text_fit" in record]
+    fits = [TextFit.read_record(record["text_fit"]) for record in records if "text_fit" in record]
     of_reading = [warning for reading in readings for warning in warnings_of(reading)]
     of_reading += [warning for fit in fits for warning in fit_warnings(fit)]
     kept = dict.fromkeys(warning for record in records for warning in record["warnings"] if warning not in of_reading)
@@ -202,14 +202,14 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
         "seconds": {stage: round(time, 3) for stage, time in _sums(record["seconds"] for record in records).items()},
         "versions": versions(),
         "git_commit": git_commit(),
-        "options": _merged_options([record["options"] for record in records]),
+        "options": _merge_options([record["options"] for record in records]),
         "corpus": {
             **corpora[0],
             "files": [file for corpus in corpora for file in corpus["files"]],
             "counts": counts,
             "remarks": list(dict.fromkeys(remark for corpus in corpora for remark in corpus["remarks"])),
             "relations": relations,
-            **_merged_checks(corpora),
+            **_merge_checks(corpora),
         },
         "sentences": all_read,
         **({"text_fit": fit.record()} if fit.words else {}),
@@ -221,7 +221,7 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
     }
 
 
-def _merged_checks(corpora: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _merge_checks(corpora: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what was checked of all corpora, and the sentences that were left out; older runs have neither."""
     left_out = [corpus["left_out"] for corpus in corpora if "left_out" in corpus]
     checks = [dict(corpus["checked"]) for corpus in corpora if "checked" in corpus]
@@ -235,7 +235,7 @@ def _merged_checks(corpora: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {**({"checked": merged} if checks else {}), **({"left_out": _total(left_out)} if left_out else {})}
 
 
-def _merged_options(options: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _merge_options(options: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the options of all runs together: those of the first, with all inputs and the smallest sample."""
     merged = dict(options[0])
     for name in ("corpus", "text", "test"):

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from ..analyses.contract import OptionError
 from ..reports.drawing import STYLE
 from ..reports.explorer.data import Explorer
-from ..reports.explorer.view import mounted, page
+from ..reports.explorer.view import mount, page
 from ..reports.fonts import advice, advice_of_direction, texts_of, use_fallbacks
 from ..reports.heads import HeadView, Layout, as_text, draw, draw_into
 from ..reports.heads.explored import as_explorer, opening
@@ -179,7 +179,7 @@ class Shown:
         svg = self._image("svg").decode()
         without_prolog = svg[svg.index("<svg") :]
         figure = f'<figure style="margin: 0; overflow-x: auto">{without_prolog}</figure>'
-        return mounted(self.explorer(), name=name, address=address, follow=follow, instead=figure)
+        return mount(self.explorer(), name=name, address=address, follow=follow, instead=figure)
 
     def _page(self) -> str:
         """Return a page with the drawing and the largest values as text, which needs no network."""

@@ -21,7 +21,7 @@ from ..corpora_loaders import Sentence
 from ..reports.run_folder import RunFolder
 from ..storage.paths import path_identity
 from .counting.passes import PassCounts
-from .results.part import Part, compared_kinds, complete_record, with_results
+from .results.part import Part, compare_kinds, complete_record, with_results
 from .results.run import Run, save_run
 from .results.states import (
     SURVEY,
@@ -30,7 +30,7 @@ from .results.states import (
     from_plain,
     plain_failure,
     read_states,
-    restored_failure,
+    restore_failure,
     to_plain,
 )
 
@@ -86,7 +86,7 @@ def load_run(folder: str | Path) -> Run:
         True
     """
     path = Path(folder)
-    return replace(restored(states_in(path)), folder=path)
+    return replace(restore_results(states_in(path)), folder=path)
 
 
 def states_in(folder: Path) -> RunStates:
@@ -103,9 +103,9 @@ def states_in(folder: Path) -> RunStates:
     return replace(states, analyses=tuple(analyses))
 
 
-def restored(states: RunStates) -> Run:
+def restore_results(states: RunStates) -> Run:
     """Make the results of a run from its states."""
-    failures = {name: restored_failure(*failure) for name, failure in states.failures.items()}
+    failures = {name: restore_failure(*failure) for name, failure in states.failures.items()}
     metrics = states.metrics if isinstance(states.metrics, StoredMetrics) else StoredMetrics(states.metrics)
     without_results = []
     for stored in states.analyses:
@@ -136,18 +136,18 @@ def restored(states: RunStates) -> Run:
         titles,
         record,
         options=options,
-        contrasts=compared_kinds(parts, titles, options),
+        contrasts=compare_kinds(parts, titles, options),
         samples={name: metrics.metric(name, InputSample) for name in states.samples},
         described={name: pd.DataFrame(table["rows"], columns=table["columns"]) for name, table in tables},
         stored=lambda: states,
     )
 
-    def decided(names: Sequence[str], **given: Any) -> pd.DataFrame:
-        from .decided import decisions_again  # it imports torch, which other uses of a stored run do not need
+    def decide(names: Sequence[str], **given: Any) -> pd.DataFrame:
+        from .decisions import decisions_again  # it imports torch, which other uses of a stored run do not need
 
         return decisions_again(run, names, **given)
 
-    return replace(run, decided=decided)
+    return replace(run, decide=decide)
 
 
 def registered_analysis(name: str) -> Analysis[Any, Any]:
@@ -190,7 +190,7 @@ def report_run(
     states = states_in(source)
     if min_count is not None:
         states = _with_min_count(states, min_count)
-    run = replace(restored(states), folder=source)
+    run = replace(restore_results(states), folder=source)
     with run.showing_names():
         return save_run(run, target, overwrite=replaces, reads=reads)
 
@@ -218,7 +218,7 @@ def sample_inputs(inputs: Iterable[Sentence], size: int = SAMPLED) -> dict[str, 
     return {sentence_id: words for _, sentence_id, words in heapq.nsmallest(size, hashed)}
 
 
-def merged_samples(samples: Iterable[Mapping[str, str]], size: int = SAMPLED) -> dict[str, str]:
+def merge_samples(samples: Iterable[Mapping[str, str]], size: int = SAMPLED) -> dict[str, str]:
     """Return the sample that `sample_inputs` would draw from the inputs of all these samples together."""
     digests = {name: digest for sample in samples for name, digest in sample.items()}
     smallest = heapq.nsmallest(size, digests, key=lambda name: (_hash(name), name))

@@ -165,7 +165,7 @@ def _as_run(
         section = survey_section(survey, out)
     record = {
         **describe_command(command, shown_options, plan.options.seed, stages),
-        SURVEY: _described(plan, survey),
+        SURVEY: _describe(plan, survey),
         "warnings": survey.warnings,
     }
     return _run_of(survey, record, section, out)
@@ -195,14 +195,14 @@ def report_survey(folder: Path, out: Path | None = None, *, overwrite: bool = Fa
         RunFolder(target, overwrite=replaces, reads=reads)  # checks it before the survey is read
     survey, record = read_survey(folder)
 
-    def written(page_folder: Path | None) -> Run:
+    def write(page_folder: Path | None) -> Run:
         return _run_of(survey, record, survey_section(survey, page_folder), page_folder)
 
-    save_run(replace(written(target), folder=folder), target, overwrite=replaces, reads=reads)
-    return replace(survey, written=functools.cache(written))
+    save_run(replace(write(target), folder=folder), target, overwrite=replaces, reads=reads)
+    return replace(survey, written=functools.cache(write))
 
 
-def _described(plan: SurveyPlan, survey: Survey) -> dict[str, Any]:
+def _describe(plan: SurveyPlan, survey: Survey) -> dict[str, Any]:
     """Describe the models and treebanks of a survey, and how many cells failed, for the run record."""
     records = [(result.cell, result.record) for result in survey.results if result.record]
     recorded_models = {cell.model: record["model"] for cell, record in records}
@@ -254,12 +254,12 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
         counted = [cell for cell in cells if cell.results]  # models that fail on a treebank are left out of it
         pairing = partial(_pairing, {cell.cell.model: cell.results[0].record for cell in counted})
         for name, collector in collectors.items():
-            collector.add(treebank, [_kept(cell, name) for cell in counted], pairing)
-    collected = {name: collector.collected() for name, collector in collectors.items()}
+            collector.add(treebank, [_keep(cell, name) for cell in counted], pairing)
+    collected = {name: collector.collect() for name, collector in collectors.items()}
     return replace(survey, results=tuple(results), collected=collected)
 
 
-def _kept(cell: CountedCell[CellRun], question: str) -> KeptCell:
+def _keep(cell: CountedCell[CellRun], question: str) -> KeptCell:
     """Return what a question keeps of a cell. Kinds of maps that were counted alone have runs of their own."""
     families = {kind: of_kind for run in cell.results for kind, of_kind in run.families.items()}
     kept = {kind: of_kind for run in cell.results for kind, of_kind in run.kept[question].items()}

@@ -12,7 +12,7 @@ from numpy import ndarray
 from ..corpora_loaders import OFFSETS, Sentence
 from ..extractors import MapBatch
 from .predictor import HeadPredictor
-from .probed_sentence import ProbedSentence, annotated, gold_heads, probed_sentences, scored
+from .probed_sentence import ProbedSentence, annotate, gold_heads, probed_sentences, scored
 from .training import TrainingError
 
 
@@ -205,7 +205,7 @@ def _most_attended(example: ProbedSentence, heads: slice) -> Int[ndarray, "2 hea
 
 def _sentences(batches: Iterable[MapBatch]) -> Iterable[Sentence]:
     """Yield the sentences of batches, each with a head and a relation for every word."""
-    return (annotated(sentence) for batch in batches for sentence in batch.sentences)
+    return (annotate(sentence) for batch in batches for sentence in batch.sentences)
 
 
 def _by_offset(n_words: int, offsets: int | ndarray) -> Int[ndarray, "... words"]:

@@ -56,7 +56,7 @@ class ProbedSentence:
         return ends
 
 
-def annotated(sentence: Sentence) -> Sentence:
+def annotate(sentence: Sentence) -> Sentence:
     """Return the sentence with a head and a relation for every word: None and "" if the corpus has no annotation."""
     if sentence.heads and sentence.relations:
         return sentence
@@ -90,7 +90,7 @@ def probed_sentences(batches: Iterable[MapBatch]) -> Iterator[ProbedSentence]:
             if n != len(sentence) or any(is_special[first : first + n]):
                 raise ValueError(f"the map of sentence {sentence.id!r} has {n} words, the sentence {len(sentence)}")
             yield ProbedSentence(
-                sentence=annotated(sentence),
+                sentence=annotate(sentence),
                 maps=maps[..., :length, :length].flatten(0, 1).to("cpu", torch.float32),
                 words=slice(first, first + n),
                 start=0 if is_special[0] else None,
@@ -137,7 +137,7 @@ def scored(sentence: Sentence) -> Bool[np.ndarray, " words"]:
         >>> scored(Sentence("s1", ("dogs", "bark", "!"), (2, 0, 2), ("nsubj", "root", "punct"))).tolist()
         [True, True, False]
     """
-    sentence = annotated(sentence)
+    sentence = annotate(sentence)
     words = zip(sentence.heads, counted_relations(sentence), strict=True)
     return np.array([head is not None and not is_punct(relation) for head, relation in words], dtype=bool)
 
@@ -151,7 +151,7 @@ def gold_heads(sentence: Sentence) -> Int[np.ndarray, " words"]:
         >>> gold_heads(Sentence("s1", ("dogs", "bark", "hm"), (2, 0, None), ("nsubj", "root", "dep"))).tolist()
         [2, 0, -1]
     """
-    heads = annotated(sentence).heads
+    heads = annotate(sentence).heads
     return np.array([UNKNOWN if head is None else head for head in heads], dtype=np.int64)
 
 

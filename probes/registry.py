@@ -14,8 +14,8 @@ import inspect
 from typing import Any, TypeVar
 
 from ..corpora_loaders import WordVectors
-from ..storage.nearest import UnknownNameError, unknown
-from ..storage.plugins import GROUPS, Plugins, RegistryError, checked_class
+from ..storage.nearest import UnknownNameError, describe_unknown
+from ..storage.plugins import GROUPS, Plugins, RegistryError, check_class
 from .probe import Probe
 from .states.arcs import ArcAttentionProbe, ArcProbe
 from .states.depth import DepthProbe
@@ -64,7 +64,7 @@ def register_probe(probe: Registered) -> Registered:
         True
         >>> unregister_probe("frozen")
     """
-    checked_class(
+    check_class(
         _PLUGINS.what, probe, _BASES, f"{getattr(probe, '__module__', '')}.{getattr(probe, '__qualname__', probe)}"
     )
     if probe.name in _all_probes():
@@ -142,7 +142,7 @@ def make_probe(name: str, vectors: WordVectors | None = None, **arguments: Any) 
     """
     known = registered_probes()
     if name not in known:
-        raise UnknownNameError(unknown(_PLUGINS.what, name, known))
+        raise UnknownNameError(describe_unknown(_PLUGINS.what, name, known))
     # The constructor of a subclass may take arguments that the base class does not have.
     kind: Any = known[name]
     if kind.reads_words and vectors is None:
@@ -170,7 +170,7 @@ def make_state_probe(name: str, **arguments: Any) -> StateProbe:
     known = registered_state_probes()
     family, _, key = name.partition(":")
     if family not in known:
-        raise UnknownNameError(unknown(_PLUGINS.what, name, list_probes()))
+        raise UnknownNameError(describe_unknown(_PLUGINS.what, name, list_probes()))
     kind: Any = known[family]
     if not kind.keyed and key:
         raise UnknownNameError(f"the probe {family!r} has no keys, so it cannot be {name!r}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..corpora_loaders import Sentence
-from .probed_sentence import annotated, gold_heads
+from .probed_sentence import annotate, gold_heads
 
 if TYPE_CHECKING:
     from ..extractors import StoredMaps
@@ -112,7 +112,7 @@ def control_task(sentences: Iterable[Sentence], seed: int = 0) -> list[Sentence]
         True
     """
     controlled = []
-    for sentence in map(annotated, sentences):
+    for sentence in map(annotate, sentences):
         heads: list[int | None] = []
         for number, (word, head) in enumerate(zip(sentence.words, sentence.heads, strict=True), start=1):
             behaviors = (number, 1, len(sentence))  # the word itself, the first and the last one
@@ -124,14 +124,14 @@ def control_task(sentences: Iterable[Sentence], seed: int = 0) -> list[Sentence]
     return controlled
 
 
-def controlled(split: Split, seed: int) -> Split:
+def with_control_task(split: Split, seed: int) -> Split:
     """Return the same maps with the heads of the control task, see `attentionology.probes.control_task`."""
 
-    def relabeled(maps: StoredMaps) -> StoredMaps:
+    def relabel(maps: StoredMaps) -> StoredMaps:
         return maps.relabeled(control_task(maps.sentences, seed))
 
-    dev = split.dev and relabeled(split.dev)
-    return replace(split, train=relabeled(split.train), dev=dev, test=relabeled(split.test))
+    dev = split.dev and relabel(split.dev)
+    return replace(split, train=relabel(split.train), dev=dev, test=relabel(split.test))
 
 
 class CorrectWords:

@@ -66,7 +66,7 @@ def train(
         if recipe.shuffle and isinstance(batches, Sequence):
             # The order depends on the number of the epoch and not on the epochs before, so that a training which
             # continues from its checkpoint reads the sentences in the same order.
-            order = shuffled(batches, (seed, state.epoch))
+            order = shuffle_blocks(batches, (seed, state.epoch))
         _epoch(scorer, adam, order, state, dev, report, checkpoint, best)
         if dev is not None:
             state.dev_uas = _dev_uas(scorer, dev)
@@ -188,7 +188,7 @@ def _assign(scorer: Scorer, values: dict[str, Tensor]) -> None:
             parameter.copy_(values[name])
 
 
-def shuffled(items: Sequence[Item], seed: tuple[int, int]) -> Iterator[Item]:
+def shuffle_blocks(items: Sequence[Item], seed: tuple[int, int]) -> Iterator[Item]:
     """Yield items in random order: blocks of 1,024 in random order, and the items of each block in random order."""
     rng = np.random.default_rng(seed)
     n_blocks = -(-len(items) // _BLOCK)  # rounded up

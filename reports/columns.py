@@ -140,13 +140,13 @@ def bounds(name: str = "", low: str = "low", high: str = "high") -> Callable[[Ro
 def bar(length: str, mark: str) -> TableColumn:
     """Return bars for the page, whose length and mark are the shares in two columns."""
 
-    def drawn(row: Row) -> Markup:
+    def draw(row: Row) -> Markup:
         inner = Markup('<i style="width:{}%"></i>').format(_width(row[length]))
         if not pd.isna(row[mark]):
             inner += Markup('<b style="left:{}%"></b>').format(_width(row[mark]))
         return Markup('<span class="bar">{}</span>').format(inner)
 
-    return TableColumn("", "", "", room="page", markup=drawn)
+    return TableColumn("", "", "", room="page", markup=draw)
 
 
 def _width(share: float) -> str:

@@ -103,7 +103,7 @@ def blank_figures() -> Iterator[None]:
         _BLANK.reset(token)
 
 
-def styled(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
+def with_style(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
     """Let a function draw its figure in the style of all figures, with the control characters of names as text."""
 
     @functools.wraps(draw)
@@ -279,9 +279,9 @@ def finish(figure: Figure, axes: Axes, title: str, handles: Sequence[Any] = (), 
         figure.legend(
             handles=legend_handles, loc="outside lower center", ncols=columns, frameon=False, handletextpad=0.4
         )
-    figure.suptitle(wrapped(title, figure.get_figwidth()), x=0.01, ha="left")
+    figure.suptitle(wrap(title, figure.get_figwidth()), x=0.01, ha="left")
 
 
-def wrapped(title: str, inches: float) -> str:
+def wrap(title: str, inches: float) -> str:
     """Return a title in lines that are no wider than some inches."""
     return "\n".join(textwrap.fill(line, int(inches * _LETTERS_PER_INCH)) for line in title.split("\n"))

@@ -32,7 +32,7 @@ _PACKAGES = (
 
 def use_fallbacks(figure: Figure) -> str:
     """Let texts of a figure have fonts of the system for what the usual font lacks; return what all of them lack."""
-    families, without = fallbacks(frozenset(lacking("".join(texts_of(figure)))))
+    families, without = fallbacks(frozenset(find_missing("".join(texts_of(figure)))))
     if families:
         for text in figure.findobj(Text):
             text.set_fontfamily([USUAL, *families])
@@ -44,7 +44,7 @@ def texts_of(figure: Figure) -> list[str]:
     return [text.get_text() for text in figure.findobj(Text)]
 
 
-def lacking(characters: Iterable[str]) -> set[str]:
+def find_missing(characters: Iterable[str]) -> set[str]:
     """Return those of some characters that the usual font lacks. Control characters have no shape in any font."""
     usual = _font(font_manager.findfont(USUAL))
     shown = {character for character in characters if unicodedata.category(character)[0] not in "CZ"}
@@ -57,7 +57,7 @@ def fallbacks(characters: frozenset[str]) -> tuple[tuple[str, ...], str]:
     if not characters:
         return (), ""
     missing, families = set(characters), list[str]()
-    found = {path: characters_of for path in _system_fonts() if (characters_of := _covered(path, characters))}
+    found = {path: characters_of for path in _system_fonts() if (characters_of := _find_covered(path, characters))}
     while missing:
         # Of equal fonts, a plain one without serifs, as the usual one is; by its path, so that the choice is the same.
         best = max(found, key=lambda path: (len(found[path] & missing), _plainness(path), path), default=None)
@@ -107,7 +107,7 @@ def _system_fonts() -> list[str]:
     return sorted({*known, *font_manager.findSystemFonts()})
 
 
-def _covered(path: str, characters: frozenset[str]) -> frozenset[str]:
+def _find_covered(path: str, characters: frozenset[str]) -> frozenset[str]:
     """Return those of some characters that the font of a file has."""
     font = None if any(word in Path(path).stem.lower() for word in _NOT_MEANT) else _font(path)
     if font is None or any(word in font.family_name.lower() for word in _NOT_MEANT):

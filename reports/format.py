@@ -39,7 +39,7 @@ def heads_named(names: Mapping[str, str]) -> Iterator[None]:
 
 def shown_head(row: Mapping[str, Any]) -> str:
     """The head of a row as people read it: ``8-10``, or ``8-10 (objects)`` if it has a name."""
-    head = named_head(row)
+    head = name_head(row)
     name = (_NAMES.get() or {}).get(head)
     return head if name is None else f"{head} ({name})"
 
@@ -63,7 +63,7 @@ def interval(low: float, high: float) -> str:
     return "" if math.isnan(low) or low == high else f"[{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def signed(value: float) -> str:
+def signed_number(value: float) -> str:
     """A number with its sign and three decimals; a dash for NaN."""
     return "–" if math.isnan(value) else f"{value:+.3f}"
 
@@ -99,7 +99,7 @@ def rare_in_parentheses(row: Mapping[str, Any]) -> str:
     return f"{row['total']:,}" if row["is_frequent"] else f"({row['total']:,})"
 
 
-def named_head(row: Mapping[str, Any]) -> str:
+def name_head(row: Mapping[str, Any]) -> str:
     """The name of the head of a row."""
     return head_name(row["layer"], row["head"])
 

@@ -118,7 +118,7 @@ def _display(*columns: ProgressColumn) -> Progress:
 Counted = TypeVar("Counted", bound=Sized)
 
 
-def counted(batches: Iterator[Counted], total: int | None, progress: bool | None) -> Iterator[Counted]:
+def with_bar(batches: Iterator[Counted], total: int | None, progress: bool | None) -> Iterator[Counted]:
     """Yield batches of sentences with a progress bar, unless they are part of something that decides about bars."""
     is_inner = progress is None and _wanted.get() is not None
     with showing(progress):

@@ -66,8 +66,7 @@ def row_columns(
         The width of all columns in inches.
     """
     left, right = (
-        {heading: [shortened(text) for text in texts] for heading, texts in columns.items()}
-        for columns in (left, right)
+        {heading: [shorten(text) for text in texts] for heading, texts in columns.items()} for columns in (left, right)
     )
     n_rows = max(map(len, (*left.values(), *right.values())))
     axes.set_yticks(range(n_rows), [])
@@ -103,7 +102,7 @@ def row_columns(
     return total + place - _GAP
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a text in one line of at most `LONGEST` letters."""
     line = in_document(" ".join(text.split("\n")))
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
@@ -147,7 +146,7 @@ def by_bins(
 def direct_labels(axes: Axes, ends: Sequence[tuple[float, str, str]], gap: float) -> None:
     """Write the names of lines at the right of the axes, each with its end, name and color, at least a gap apart."""
     ordered = sorted(ends)
-    heights = apart([end for end, _, _ in ordered], gap)
+    heights = move_apart([end for end, _, _ in ordered], gap)
     for (end, name, color), height in zip(ordered, heights, strict=True):
         axes.annotate(
             name, (1, end), (1.04, height), xycoords=("axes fraction", "data"), textcoords=("axes fraction", "data"),
@@ -156,7 +155,7 @@ def direct_labels(axes: Axes, ends: Sequence[tuple[float, str, str]], gap: float
         )  # fmt: skip
 
 
-def apart(heights: Sequence[float], gap: float) -> list[float]:
+def move_apart(heights: Sequence[float], gap: float) -> list[float]:
     """Move ascending heights apart so that neighbors do not touch, without a change of their mean."""
     moved: list[float] = []
     for height in heights:

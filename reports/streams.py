@@ -33,7 +33,7 @@ class OutputError(Exception):
 
 
 @contextmanager
-def delivered() -> Iterator[None]:
+def deliver() -> Iterator[None]:
     """Make sure that what a block writes to the standard output has arrived when the block ends."""
     try:
         try:
@@ -46,7 +46,7 @@ def delivered() -> Iterator[None]:
 
 def say(*lines: str) -> None:
     """Print lines, with all control characters in them escaped; raise `OutputError` if nobody takes them."""
-    with delivered():
+    with deliver():
         print("\n".join(map(one_line, lines)))
 
 
@@ -57,7 +57,7 @@ def say_json(text: str) -> None:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         text = json.dumps(json.loads(text), indent=2) + "\n"
-    with delivered():
+    with deliver():
         print(text, end="")
 
 
@@ -70,13 +70,13 @@ def complain(message: object, status: int) -> int:
     return status
 
 
-def guarded(command: Callable[[], int]) -> int:
+def guard(command: Callable[[], int]) -> int:
     """Run a command although its standard streams may be closed, full, or closed before its end."""
     # Returns the status of the command; `READER_GONE` if the reader of the output went away, 1 if the output cannot be
     # written for another reason.
     _open_closed_streams()
     try:
-        with delivered():
+        with deliver():
             status = command()
     except OutputError as error:
         _discard(sys.stdout)
@@ -141,13 +141,13 @@ def warnings_in_one_line() -> Iterator[None]:
     """Let what Python warns of have no place in the source, of which the reader of a terminal has no use."""
     with_place = warnings.formatwarning
 
-    def formatted(
+    def format_warning(
         message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
     ) -> str:
         in_source = with_place(message, category, filename, lineno, line)
         return f"Warning: {message}\n" if category is UserWarning else in_source
 
-    warnings.formatwarning = formatted
+    warnings.formatwarning = format_warning
     try:
         yield
     finally:

@@ -29,7 +29,7 @@ from ..analyses.shared.record import flat_options
 from ..corpora_loaders import AttentionologyError, CorpusError
 from ..corpora_loaders.errors import out_of_memory
 from ..reports.help.pages import command_page, front_page, no_command
-from ..reports.streams import complain, guarded, messages_printed, warnings_in_one_line
+from ..reports.streams import complain, guard, messages_printed, warnings_in_one_line
 
 _DESCRIPTION = """What do the attention heads of a transformer encoder know about language?"""
 
@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line (default: ``sys.argv``) and return its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return guarded(lambda: _run(arguments))
+        return guard(lambda: _run(arguments))
     except KeyboardInterrupt:  # before or after the work itself
         return complain("attentionology: interrupted", 130)
 
@@ -193,7 +193,7 @@ def run_words(arguments: Sequence[str]) -> None:
     """Run a command line for another command, without what it prints, and raise its errors."""
     from ..engine.counting.memory import MemoryShortageError, shortage
 
-    command = checked_command(arguments)
+    command = check_command(arguments)
     options = flat_options(command)
     with redirect_stdout(io.StringIO()), _formats_of(options):
         try:
@@ -205,7 +205,7 @@ def run_words(arguments: Sequence[str]) -> None:
             raise
 
 
-def checked_command(arguments: Sequence[str]) -> Runnable:
+def check_command(arguments: Sequence[str]) -> Runnable:
     """Return the command of a command line whose options parse and are within their bounds."""
     _check_words(list(arguments))
     command = _parse(list(arguments))

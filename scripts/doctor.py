@@ -20,7 +20,7 @@ _INDENT = " " * 5
 """The column in which the text of a check begins, below the mark of its verdict."""
 
 
-def _wrapped(text: str, indent: str = "") -> list[str]:
+def _wrap(text: str, indent: str = "") -> list[str]:
     """Return a text in lines of at most 100 columns, all but the first one indented."""
     return textwrap.wrap(text, 100, subsequent_indent=indent, break_on_hyphens=False) or [""]
 
@@ -86,7 +86,7 @@ class Doctor:
             if not self.json:
                 mark = {True: "ok  ", False: "FAIL", None: "    "}[check.passed]
                 mark = "WARN" if examination and examination.warns_in(check) else mark
-                say(*_wrapped(f"{mark} {check.name}: {check.found}", _INDENT))
+                say(*_wrap(f"{mark} {check.name}: {check.found}", _INDENT))
         # A check may fail for a kind of map that nobody has asked for. The verdicts are about those of --map alone.
         decisive = examination.verdicts() if examination else checks
         healthy = all(check.passed is not False for check in decisive)
@@ -101,7 +101,7 @@ class Doctor:
             found = "no verdict is bad" if examination else "no result differs from the known ones"
             if examination and examination.text.warning:
                 found = f"the maps can be trusted, but not on this text. Warning: {examination.text.warning[:-1]}"
-            say("", *_wrapped(f"{name}: {found}."))
+            say("", *_wrap(f"{name}: {found}."))
         elif examination:
             advice = "do not trust the attention maps of this model on this text; the lines marked FAIL say why."
             complain(f"{name}: {advice}", 1)

@@ -54,7 +54,7 @@ class GridCommand:
         from ..reports.streams import say, say_json
         from ..reports.table import Terminal, findings_list
         from ..reports.tables import records, to_json
-        from .cli import Checkable, checked_command, run_words
+        from .cli import Checkable, check_command, run_words
 
         try:
             arguments = tuple(shlex.split(self.arguments or ""))
@@ -70,7 +70,7 @@ class GridCommand:
         commands = []
         for words in command_lines:
             try:
-                commands.append(checked_command(words))
+                commands.append(check_command(words))
             except SystemExit as stop:  # the message of the parser is printed already
                 raise OptionError(f"a cell of this grid has no valid options: {shlex.join(words)}") from stop
         check_cells(grid, [command.check_first for command in commands if isinstance(command, Checkable)])

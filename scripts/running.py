@@ -27,7 +27,7 @@ from ..engine.results.part import Part
 from ..engine.results.run import Run
 from ..reports.finding import Finding
 from ..reports.run_folder import RunFolder
-from ..reports.streams import WIDE, delivered, say, say_json
+from ..reports.streams import WIDE, deliver, say, say_json
 from ..reports.table import Terminal, as_line, findings_list
 from ..reports.tables import to_json
 from ..storage.characters import one_line
@@ -135,7 +135,7 @@ def print_results(value: Mapping[str, Any], shown: Sequence[Show], lines: Iterab
         return
     # A file or a pipe has no width. With a fixed one, its content does not depend on the window.
     terminal = Terminal(None if sys.stdout.isatty() else WIDE)
-    with delivered():
+    with deliver():
         for index, show in enumerate(shown):
             if index:
                 terminal.print()

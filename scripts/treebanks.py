@@ -64,7 +64,7 @@ class Treebanks:
 
 def _check_files(files: Sequence[str], name: str | None) -> None:
     """Print what is unusual about files, and raise one error with the mistakes of all of them."""
-    from ..corpora_loaders.errors import CorpusError, together
+    from ..corpora_loaders.errors import CorpusError, join_errors
     from ..engine.corpus import CorpusOptions, read_corpus
 
     faults: list[CorpusError] = []
@@ -76,4 +76,4 @@ def _check_files(files: Sequence[str], name: str | None) -> None:
         else:
             say(repr(corpus), *(f"  {remark}" for remark in corpus.remarks()))
     if faults:
-        raise together(faults)
+        raise join_errors(faults)

@@ -13,7 +13,7 @@ from .sealed import DamagedError
 Read = TypeVar("Read")
 
 
-class Discarded(NamedTuple):
+class DiscardedFile(NamedTuple):
     """A cache file that was deleted because it could not be trusted."""
 
     path: Path
@@ -24,7 +24,7 @@ class Discarded(NamedTuple):
 class CacheLog:
     """Reads and writes the files of a cache, and records what a reader of the results should know."""
 
-    discarded: list[Discarded] = field(default_factory=list)
+    discarded: list[DiscardedFile] = field(default_factory=list)
     not_kept: list[Path] = field(default_factory=list)  # what could not be written because the cache is read-only
 
     def read(self, path: Path, reader: Callable[[Path], Read]) -> Read | None:
@@ -42,7 +42,7 @@ class CacheLog:
         delete(path)
         if path.exists() or path.is_symlink():
             raise StorageError(f"{path}: {reason}, and it cannot be deleted; choose another cache", forbidden=True)
-        self.discarded.append(Discarded(path, reason))
+        self.discarded.append(DiscardedFile(path, reason))
 
     def keep(self, path: Path, write: Callable[[], object]) -> bool:
         """Write a file that the run does not depend on, and return whether it could be written."""

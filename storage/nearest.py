@@ -20,7 +20,7 @@ def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
-def unknown(what: str, name: str, choices: Iterable[str], near: Iterable[str] = ()) -> str:
+def describe_unknown(what: str, name: str, choices: Iterable[str], near: Iterable[str] = ()) -> str:
     """Return the message about an unknown name, with the choices and with the nearest of them or of other names."""
     choices = list(choices)
     return f"unknown {what} {name!r}; choose from: {', '.join(choices)}{did_you_mean(name, (*choices, *near))}"

@@ -34,7 +34,7 @@ def path_identity(path: str | Path) -> tuple[int, int] | str:
     return os.path.realpath(path)
 
 
-def named_twice(names: Iterable[str | Path]) -> tuple[str, str] | None:
+def find_repetition(names: Iterable[str | Path]) -> tuple[str, str] | None:
     """Return both names of the first that is named twice, of files, folders, or models and treebanks on a server."""
     name_of: dict[tuple[int, int] | str, str] = {}
     for name in map(str, names):

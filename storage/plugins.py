@@ -47,7 +47,7 @@ class Plugins:
     what: str
     own: Callable[[], Iterable[str]]
 
-    def added(self) -> dict[str, EntryPoint]:
+    def find_additions(self) -> dict[str, EntryPoint]:
         """Return what other packages add by the names of the entry points, without loading it."""
         own, points = set(self.own()), dict[str, EntryPoint]()
         for point in points_of(self.what):
@@ -58,12 +58,12 @@ class Plugins:
 
     def names(self) -> list[str]:
         """Return all names, those of the toolkit first."""
-        return [*self.own(), *self.added()]
+        return [*self.own(), *self.find_additions()]
 
     def classes(self, base: type[Base]) -> Iterator[tuple[type[Base], EntryPoint]]:
         """Load the classes that other packages add. Their own ``name`` counts, not that of the entry point."""
         for point in points_of(self.what):
-            yield checked_class(self.what, loaded(self.what, point), base, source_of(point)), point
+            yield check_class(self.what, load_entry_point(self.what, point), base, source_of(point)), point
 
 
 def package_of(what: str, name: str, module: str = "") -> dict[str, str]:
@@ -85,7 +85,7 @@ def extensions(used: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:
 
 
 @contextmanager
-def running(what: str, name: str, step: str, module: str = "") -> Iterator[None]:
+def name_extension(what: str, name: str, step: str, module: str = "") -> Iterator[None]:
     """Let errors of a block in which a step of an extension runs say whose code it is."""
     try:
         yield
@@ -114,12 +114,12 @@ def source_of(point: EntryPoint) -> str:
     return f"{package}{point.value}"
 
 
-def located(location: str) -> Any:
+def locate_class(location: str) -> Any:
     """Load the class at ``module:Class``, as an entry point names it."""
     return EntryPoint(name="", value=location, group="").load()
 
 
-def loaded(what: str, point: EntryPoint) -> Any:
+def load_entry_point(what: str, point: EntryPoint) -> Any:
     """Load what an entry point names; ``what`` is the word for it in messages, such as ``"analysis"``."""
     try:
         return point.load()
@@ -129,7 +129,7 @@ def loaded(what: str, point: EntryPoint) -> Any:
         ) from error
 
 
-def checked_class(what: str, kind: Any, base: type[Base], source: str) -> type[Base]:
+def check_class(what: str, kind: Any, base: type[Base], source: str) -> type[Base]:
     """Return a class if it is a complete subclass whose name can be written on the command line."""
     if not (isinstance(kind, type) and issubclass(kind, base)):
         names = " or ".join(each.__name__ for each in (base if isinstance(base, tuple) else (base,)))

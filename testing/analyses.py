@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..analyses.contract import Analysis, AnalysisRow, OptionGroup
 from ..analyses.counting.metric import StateError
-from ..analyses.registry import lent
+from ..analyses.registry import lend
 from ..analyses.shared.input_options import LimitOptions
 from ..analyses.shared.merged_facts import MergeError
 from ..analyses.shared.options import CountOptions, MapOptions
@@ -22,17 +22,17 @@ from ..analyses.shared.part_options import PartOptions
 from ..corpora_loaders import Corpus
 from ..engine.analyze import analyze
 from ..engine.counting import parts as engine_parts
-from ..engine.merge import merged_states
+from ..engine.merge import merge_states
 from ..engine.results.run import Run
 from ..engine.results.states import RunStates
-from ..engine.stored_run import load_run, restored
+from ..engine.stored_run import load_run, restore_results
 from ..extractors import Encoder
 from ..extractors.maps import batching
 from ..reports.columns import Schema
 from ..reports.drawing import blank_figures
 from ..storage.errors import AttentionologyError
 from . import corpora
-from .failing import fail, only_own_errors
+from .failing import allow_own_errors, fail
 from .models import small_encoder
 from .names import HOSTILE
 from .tables import check_close, check_declared, check_equal, check_finite, check_headers, check_same_rows
@@ -79,7 +79,7 @@ def check_analysis(
         >>> from attentionology.analyses.surface.analysis import Surface
         >>> check_analysis(Surface, SurfaceOptions(gradients="none"))  # doctest: +SKIP
     """
-    with tempfile.TemporaryDirectory(prefix="attentionology-") as folder, lent(analysis) as row:
+    with tempfile.TemporaryDirectory(prefix="attentionology-") as folder, lend(analysis) as row:
         given = [options] if isinstance(options, OptionGroup) else list(options)
         if CountOptions in row.options and not any(isinstance(group, CountOptions) for group in given):
             given.append(CountOptions(min_count=1, replicates=20))
@@ -87,7 +87,7 @@ def check_analysis(
         halves = corpora.documents()
         bench.write("first", halves[: len(halves) // 2])
         bench.write("second", halves[len(halves) // 2 :])
-        with only_own_errors("on an ordinary corpus", refuses=False):
+        with allow_own_errors("on an ordinary corpus", refuses=False):
             whole = bench.run(bench.corpus("first", "second"), cells=_ALONE)
         tables = bench.tables(whole)
         check_finite(tables, "on an ordinary corpus")
@@ -112,7 +112,7 @@ class Bench:
     def corpus(self, *names: str) -> Corpus:
         """Read corpora that have been written as one."""
         kind = {"mentions": self.row.of_mentions, "pairs": self.row.of_pairs}
-        return corpora.loaded([self.folder / f"{name}.conllu" for name in names], **kind)
+        return corpora.load_corpora([self.folder / f"{name}.conllu" for name in names], **kind)
 
     def run(self, corpus: Corpus, encoder: Encoder | None = None, *, cells: int | None = None, **arguments: Any) -> Run:
         """Run the analysis alone."""
@@ -132,7 +132,7 @@ class Bench:
 
 def check_batches(bench: Bench, tables: dict[str, pd.DataFrame]) -> None:
     """Check that large batches with padding give the same tables as each sentence alone."""
-    with only_own_errors("in large batches", refuses=False):
+    with allow_own_errors("in large batches", refuses=False):
         found = bench.tables(bench.run(bench.corpus("first", "second")))
     advice = "Leave out padding (MapBatch.unpadded, MapBatch.words), and count sentence by sentence"
     check_close(found, tables, "in larger batches", advice)
@@ -143,7 +143,7 @@ def check_order(bench: Bench, tables: dict[str, pd.DataFrame]) -> None:
     documents = corpora.documents()[::-1]
     blocks = [block for document in documents for block in document.split("\n\n")[::-1]]
     bench.write("reversed", documents if bench.row.of_mentions else blocks)
-    with only_own_errors("on sentences in another order", refuses=False):
+    with allow_own_errors("on sentences in another order", refuses=False):
         found = bench.tables(bench.run(bench.corpus("reversed"), cells=_ALONE))
     advice = f"{_SUMS}; draw at random by ids; and break ties by names, not by what comes first"
     check_equal(found, tables, "if the sentences come in another order", advice)
@@ -153,7 +153,7 @@ def check_parts(bench: Bench, tables: dict[str, pd.DataFrame]) -> None:
     """Check that parts that are kept in a folder, and read from it, give what the whole corpus does."""
     corpus = bench.corpus("first", "second")
     parts = PartOptions(parts=bench.folder / "parts")
-    with _short_windows(), only_own_errors("if the corpus is counted in parts", refuses=False):
+    with _short_windows(), allow_own_errors("if the corpus is counted in parts", refuses=False):
         for time in ("counted in parts", "read from parts that were counted before"):
             found = bench.tables(bench.run(corpus, cells=_ALONE, further=[parts]))
             advice = f"{_SUMS}; keep all that is counted in states (add_state), and say there how they are merged"
@@ -162,12 +162,12 @@ def check_parts(bench: Bench, tables: dict[str, pd.DataFrame]) -> None:
 
 def check_merging(bench: Bench, tables: dict[str, pd.DataFrame]) -> None:
     """Check that two runs that are merged give what one run does, unless merging is refused."""
-    with only_own_errors("on part of a corpus", refuses=False):
+    with allow_own_errors("on part of a corpus", refuses=False):
         runs = [bench.run(bench.corpus(name), cells=_ALONE) for name in ("first", "second")]
-    with only_own_errors("if runs are merged"):
+    with allow_own_errors("if runs are merged"):
         try:
             stored = [_states_of(run) for run in runs]
-            found = bench.tables(restored(merged_states(stored, ["first", "second"])))
+            found = bench.tables(restore_results(merge_states(stored, ["first", "second"])))
         except MergeError:
             return  # which users are told
     if bench.analysis.follow_up is not Analysis.follow_up:  # runs that are merged may have looked at something else
@@ -190,7 +190,7 @@ def check_kinds(bench: Bench, tables: dict[str, pd.DataFrame]) -> None:
     if MapOptions not in bench.row.options:
         return
     corpus = bench.corpus("first", "second")
-    with only_own_errors("with two kinds of maps", refuses=False):
+    with allow_own_errors("with two kinds of maps", refuses=False):
         both = bench.tables(bench.run(corpus, cells=_ALONE, maps=["weight", "norm"]))
         norms = bench.tables(bench.run(corpus, cells=_ALONE, maps=["norm"]))
     advice = "Let the names of requests contain the kind, and keep no state in the analysis"
@@ -225,11 +225,11 @@ def check_models(bench: Bench, tables: dict[str, pd.DataFrame]) -> None:
 def _check_shown(bench: Bench, make: Any, where: str, tables: dict[str, pd.DataFrame] | None = None) -> None:
     """Check that a run can be made and shown, unless an error of the toolkit refuses it."""
     try:
-        with only_own_errors(where):
+        with allow_own_errors(where):
             run = make()
     except AttentionologyError:
         return
-    with only_own_errors(where, refuses=False):
+    with allow_own_errors(where, refuses=False):
         check_printed(run.parts[-1].show)
         run.explorer()
         found = run.tables  # with their figures
@@ -240,21 +240,21 @@ def _check_shown(bench: Bench, make: Any, where: str, tables: dict[str, pd.DataF
 
 def check_names(bench: Bench, tables: dict[str, pd.DataFrame]) -> None:
     """Check that names are data: in all files, in a terminal, and if the report is made again."""
-    bench.write("names", corpora.hostile(HOSTILE))
+    bench.write("names", corpora.hostile_treebank(HOSTILE))
     where = "on a corpus whose names have braces, markup or control characters"
-    with only_own_errors(where, refuses=False):
+    with allow_own_errors(where, refuses=False):
         run = bench.run(bench.corpus("names"), out=bench.folder / "run")
         check_printed(run.parts[-1].show)
     found = bench.tables(run)
     check_headers(found, tables, where)
     check_files(bench.folder / "run")
-    with only_own_errors("if the report is made again of the stored counts", refuses=False):
+    with allow_own_errors("if the report is made again of the stored counts", refuses=False):
         again = load_run(bench.folder / "run")
         check_printed(again.parts[-1].show)
         made = bench.tables(again)
     advice = "Make results of the counts, the facts and what follow_up returned alone, and name their types"
     check_equal(made, found, "if the report is made again", advice)
-    bench.write("plain", corpora.hostile(_PLAIN))
+    bench.write("plain", corpora.hostile_treebank(_PLAIN))
     plain = bench.tables(bench.run(bench.corpus("plain")))
     advice = "Let names be values, never part of a template or of a format string"
     check_same_rows(found, plain, _RENAMED, "if relations have names with braces, markup or control characters", advice)

@@ -44,7 +44,7 @@ def unusual() -> dict[str, str]:
     }
 
 
-def hostile(relations: Sequence[str]) -> str:
+def hostile_treebank(relations: Sequence[str]) -> str:
     """Return a treebank in which every hostile name is a word, and a part of the id of a sentence or of a document.
 
     The relations are those given, one for each of the names.
@@ -82,7 +82,7 @@ def write(path: Path, parts: str | Sequence[str]) -> None:
     path.write_text(f"{text}\n\n", encoding="utf-8")
 
 
-def loaded(paths: Sequence[Path], *, mentions: bool, pairs: bool = False) -> Corpus:
+def load_corpora(paths: Sequence[Path], *, mentions: bool, pairs: bool = False) -> Corpus:
     """Read corpora, with their mentions, as a treebank, or as pairs of each sentence and its reverse."""
     if pairs:
         return Pairs(tuple(each for sentence in load_treebank(paths) for each in _pair(sentence)))

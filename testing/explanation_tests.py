@@ -14,7 +14,7 @@ from ..analyses.explanation.contract.options import ExplanationTestOptions
 from ..analyses.explanation.contract.registry import check_tests, registered_tests
 from ..probes.classifiers import AttentionClassifier
 from ..storage.plugins import RegistryError
-from .failing import fail, only_own_errors
+from .failing import allow_own_errors, fail
 from .names import HOSTILE
 
 _WORDS = (("dull", "cold", "clumsy", "awful"), ("warm", "funny", "moving", "clever"))
@@ -56,7 +56,7 @@ def check_explanation_test(test: ExplanationTest, options: ExplanationTestOption
     if not isinstance(test, ExplanationTest):
         raise RegistryError(f"{test!r:.80} is no ExplanationTest")
     check_tests([*(known for name, known in registered_tests().items() if name != test.name), test])
-    with only_own_errors("on short texts", refuses=False):
+    with allow_own_errors("on short texts", refuses=False):
         reason = test.impossible(_classifier(), options)
         if reason is not None:
             return  # it is for other models
@@ -81,7 +81,7 @@ def check_explanation_test(test: ExplanationTest, options: ExplanationTestOption
         ("if each text is a batch of its own", [[index] for index in range(len(_texts()))], "text"),
         ("if the texts come in another order", [backward], "text"),
     ):
-        with only_own_errors(when, refuses=False):
+        with allow_own_errors(when, refuses=False):
             found = _examine(test, options, batches, prefix)
         for name, values in expected.items():
             if not np.allclose(found[name], values, equal_nan=True, **_CLOSE):

@@ -12,7 +12,7 @@ from ..corpora_loaders import CorpusError, CorpusFormat, Sentence, formats, get_
 from ..corpora_loaders.beginning import Beginning, beginning_of_file
 from ..corpora_loaders.coreference.document import Account
 from ..corpora_loaders.formats import format_of_reader
-from .failing import fail, only_own_errors, quoted
+from .failing import allow_own_errors, fail, quote
 from .names import HOSTILE, RAW
 
 _ROW_2009 = "1\tIt\t_\t_\tPRON\tPRON\t_\t_\t2\t2\tnsubj\tnsubj\t_\t_\n"
@@ -72,7 +72,7 @@ def check_format(
             _check_documents(format, path, content)
             reader = format.read_trees
         else:
-            with only_own_errors("on the example", refuses=False):
+            with allow_own_errors("on the example", refuses=False):
                 found = format(path)
             if not isinstance(found, Iterator):
                 advice = "Yield sentence by sentence, so that large files can be read"
@@ -87,7 +87,7 @@ def check_format(
 
 def _check_sentences(read: Reader, path: Path) -> None:
     """Check the sentences of the example."""
-    with only_own_errors("on the example", refuses=False):
+    with allow_own_errors("on the example", refuses=False):
         sentences = list(read(path))
         again = list(read(path))
     if not sentences:
@@ -95,7 +95,7 @@ def _check_sentences(read: Reader, path: Path) -> None:
     if sentences != again:
         fail("The example is read otherwise the second time", "Keep nothing between two calls")
     for sentence in sentences:
-        what = f"The sentence {quoted(repr(sentence.id))}"
+        what = f"The sentence {quote(repr(sentence.id))}"
         n = len(sentence.words)
         if not n or not all(isinstance(word, str) and word for word in sentence.words):
             fail(f"{what} has no words, or an empty one", "Raise CorpusError, or leave it out")
@@ -111,7 +111,7 @@ def _check_sentences(read: Reader, path: Path) -> None:
 def _check_line_ends(read: Reader, path: Path, content: bytes) -> None:
     expected = list(read(path))
     path.write_bytes(content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
-    with only_own_errors("on a file with the line ends CR LF", refuses=False):
+    with allow_own_errors("on a file with the line ends CR LF", refuses=False):
         found = list(read(path))
     if [sentence.words for sentence in found] != [sentence.words for sentence in expected]:
         fail("A file with the line ends CR LF has other words", "Open files with newline=None, the default")
@@ -126,7 +126,7 @@ def _check_names(read: Reader, path: Path, content: bytes) -> None:
         return
     for name in HOSTILE:
         path.write_bytes(content.replace(word.encode(), name.encode()))
-        found = _read_damaged(read, path, f"if a word is {quoted(name)}")
+        found = _read_damaged(read, path, f"if a word is {quote(name)}")
         if name in ("{x}", "%s") and (found is None or name not in [each for one in found for each in one.words]):
             fail(f"The word {name} is not read as it is", "Let words be data, never part of a format string")
     path.write_bytes(content)
@@ -166,19 +166,19 @@ def _read_damaged(read: Reader, path: Path, when: str) -> list[Any] | None:
     except CorpusError as error:
         if str(error.file) != str(path) or str(path) not in str(error):
             fail(
-                f"The error does not name the file {when}: {quoted(error)}",
+                f"The error does not name the file {when}: {quote(error)}",
                 "Give file=path to CorpusError, and to Sentence",
             )
         if error.line is None and "UTF-8" not in str(error):
             fail(
-                f"The error does not name the line {when}: {quoted(error)}",
+                f"The error does not name the line {when}: {quote(error)}",
                 "Give line=number to CorpusError, and to Sentence",
             )
         if found := RAW.search(str(error)):
             fail(f"The error has the control character {found[0]!r} {when}", "Quote what the file says with !r")
         return None
     except Exception as error:
-        said = f"{type(error).__name__}: {quoted(error)}"
+        said = f"{type(error).__name__}: {quote(error)}"
         raise AssertionError(f"It fails {when} with {said}. Raise CorpusError with file and line") from error
 
 
@@ -210,12 +210,12 @@ def _check_documents(format: CorpusFormat, path: Path, content: bytes) -> None: 
         return format.read_documents(path, Account(), lenient=False, place=place)
 
     try:
-        with only_own_errors("on the documents of the example"):
+        with allow_own_errors("on the documents of the example"):
             placed = list(read(path))
     except CorpusError:
         return  # the format, or the example, has no mentions
     for number, (_, place) in enumerate(placed, start=1):
-        with only_own_errors("if reading begins after a document", refuses=False):
+        with allow_own_errors("if reading begins after a document", refuses=False):
             rest = [document for document, _ in read(path, place)]
         if rest != [document for document, _ in placed[number:]]:
             fail(

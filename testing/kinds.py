@@ -13,7 +13,7 @@ from ..extractors import Encoder, ExtractionLog, Level, MapBatch, MapKind, Merge
 from ..extractors.checks.precision import Precision
 from ..extractors.kinds.rollout import AGGREGATIONS
 from ..storage.errors import AttentionologyError
-from .failing import fail, only_own_errors
+from .failing import allow_own_errors, fail
 from .models import small_encoder
 
 Array = npt.NDArray[np.float64]
@@ -53,11 +53,11 @@ def check_kind(kind: str | MapKind) -> None:
     for encoder in (small_encoder(), small_encoder(layers=1, heads=1), small_encoder(causal=True)):
         where = f"for a model of {encoder.n_layers} × {encoder.n_heads} heads{' that is causal' * encoder.causal}"
         try:
-            with only_own_errors(where, refuses=encoder.causal):  # not all kinds are defined for decoders
+            with allow_own_errors(where, refuses=encoder.causal):  # not all kinds are defined for decoders
                 alone = _maps(encoder, kind, cells=_ALONE)
         except ModelError:
             continue
-        with only_own_errors(where, refuses=False):
+        with allow_own_errors(where, refuses=False):
             together = _maps(encoder, kind, cells=_TOGETHER)
             again = _maps(encoder, kind, cells=_ALONE)
         _check_shapes(alone, encoder, where)
@@ -128,7 +128,7 @@ def _check_float64(encoder: Encoder, kind: MapKind, alone: list[Array], where: s
     for cells in (_ALONE, _TOGETHER):
         exact[cells] = {}
         for batch in _batches(encoder, kind, "token", "norm", cells=cells, sentences=SENTENCES):
-            with only_own_errors(f"in float64 {where}", refuses=False):
+            with allow_own_errors(f"in float64 {where}", refuses=False):
                 found = batch.exact(range(len(batch)))
             for sentence, array in zip(batch.sentences, found, strict=True):
                 if str(array.dtype) != "torch.float64":
@@ -140,7 +140,7 @@ def _check_float64(encoder: Encoder, kind: MapKind, alone: list[Array], where: s
         one, two = exact[_ALONE][sentence.id], exact[_TOGETHER][sentence.id]
         _check_close(one, two, _ROUNDING, f"in float64 in larger batches {where}", "Let nothing depend on padding")
         _check_close(rounded, one, kind.noise, f"from those of float64 {where}", declare)
-    with only_own_errors(f"if words are compared {where}", refuses=False):
+    with allow_own_errors(f"if words are compared {where}", refuses=False):
         precision = Precision.of(encoder, SENTENCES, kind)  # type: ignore[arg-type]
     if precision.differing:
         fail(f"Decisions are others in float64, which is not noticed {where}: {precision}", declare)
@@ -148,7 +148,7 @@ def _check_float64(encoder: Encoder, kind: MapKind, alone: list[Array], where: s
 
 def _check_words(encoder: Encoder, kind: MapKind, pieces: list[Array], where: str) -> None:
     """Check that maps of words are those of pieces, merged as attention weights are."""
-    with only_own_errors(f"at the level of words {where}", refuses=False):
+    with allow_own_errors(f"at the level of words {where}", refuses=False):
         words = _maps(encoder, kind, "word")
         merged = _maps(encoder, kind, "word", "vector") if kind.vectors else words
     lengths = {
@@ -178,5 +178,5 @@ def _check_aggregations(kind: MapKind) -> None:
             together = get_kind(f"{rule}:{kind.name}")
         except AttentionologyError:
             return  # it is not registered
-        with suppress(AttentionologyError), only_own_errors(f"if the maps of all layers are put together ({rule})"):
+        with suppress(AttentionologyError), allow_own_errors(f"if the maps of all layers are put together ({rule})"):
             _maps(small_encoder(), together)  # users are told of an own error

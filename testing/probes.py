@@ -17,7 +17,7 @@ from ..corpora_loaders import Sentence, Treebank, WordVectors, load_treebank
 from ..extractors import MapBatch, extract
 from ..probes import TUNED, Checkpoint, Probe, Recipe, StateProbe, TrainingError, load_probe
 from ..storage.errors import AttentionologyError
-from ..storage.plugins import checked_class
+from ..storage.plugins import check_class
 from .checked_probes import (
     SEEDED,
     InterruptedTrainingError,
@@ -26,7 +26,7 @@ from .checked_probes import (
     check_weights,
     registration,
 )
-from .failing import fail, only_own_errors
+from .failing import allow_own_errors, fail
 from .models import small_encoder
 from .state_probes import check_state_probe
 
@@ -58,7 +58,7 @@ def check_probe(probe: type[Probe] | type[StateProbe], **arguments: Any) -> None
         >>> check_probe(AttentionProbe)
     """
     bases: Any = (Probe, StateProbe)
-    checked_class("probe", probe, bases, f"{probe.__module__}.{probe.__qualname__}")
+    check_class("probe", probe, bases, f"{probe.__module__}.{probe.__qualname__}")
     with registration(probe):
         if issubclass(probe, StateProbe):
             check_state_probe(probe, arguments)
@@ -70,9 +70,9 @@ def _check_probe_of_maps(probe: type[Probe], arguments: dict[str, Any]) -> None:
     """Check a registered probe of maps."""
     bench = Bench(probe, arguments)
     with tempfile.TemporaryDirectory(prefix="attentionology-") as folder:
-        with only_own_errors("if it is made and trained", refuses=False):
-            check_arguments(bench.made())
-            fitted = bench.made().fit(list(batches()))
+        with allow_own_errors("if it is made and trained", refuses=False):
+            check_arguments(bench.make())
+            fitted = bench.make().fit(list(batches()))
             expected = list(fitted.scores(batches()))
         for batch, scores in zip(batches(), expected, strict=True):
             n = len(batch.sentences[0])
@@ -100,7 +100,7 @@ class Bench:
     def __init__(self, probe: type[Probe], arguments: dict[str, Any]) -> None:
         self.probe, self.arguments = probe, arguments
 
-    def made(self, **changes: Any) -> Probe:
+    def make(self, **changes: Any) -> Probe:
         """Return a new probe."""
         kind: Any = self.probe
         made: Probe = kind(*([vectors()] if self.probe.reads_words else []), **{**self.arguments, **changes})
@@ -133,10 +133,10 @@ def _check_seeds(bench: Bench, expected: Scores) -> None:
 
     with torch.random.fork_rng():
         torch.manual_seed(20)  # which the probe must not read
-        again = bench.made().fit(list(batches()))
+        again = bench.make().fit(list(batches()))
     check_equal(list(again.scores(batches())), expected, "if it is trained again with the same random_state", SEEDED)
     _, layers, heads, *_ = batches()[0].maps.shape
-    check_weights([bench.made(random_state=seed).make_scorer((layers, heads)) for seed in (0, 1)])
+    check_weights([bench.make(random_state=seed).make_scorer((layers, heads)) for seed in (0, 1)])
 
 
 def _check_batches(bench: Bench, fitted: Probe, expected: Scores) -> None:
@@ -149,14 +149,14 @@ def _check_batches(bench: Bench, fitted: Probe, expected: Scores) -> None:
     check_equal(found, alone, "in larger batches", advice, exact=False)
     backward = list(fitted.scores(batches()[::-1]))[::-1]
     check_equal(backward, expected, "if the sentences are scored in another order", advice)
-    streamed = bench.made().fit(iter(batches()))
+    streamed = bench.make().fit(iter(batches()))
     check_equal(list(streamed.scores(batches())), expected, "if it is trained on a stream", advice)
 
 
 def _check_interrupted(bench: Bench, expected: Scores, path: Path) -> None:
     """Check that training continues where it was interrupted, also in a later epoch."""
     recipe = replace(TUNED, epochs=2, patience=None)
-    whole = list(bench.made(recipe=recipe).fit(list(batches())).scores(batches()))
+    whole = list(bench.make(recipe=recipe).fit(list(batches())).scores(batches()))
     for stops in (_SENTENCES // 2, _SENTENCES + 3):
         seen = iter(range(stops))
 
@@ -165,9 +165,9 @@ def _check_interrupted(bench: Bench, expected: Scores, path: Path) -> None:
                 raise InterruptedTrainingError
 
         with suppress(InterruptedTrainingError):
-            bench.made(recipe=recipe).fit(list(batches()), report=interrupt, checkpoint=Checkpoint(path, every=0))
-        with only_own_errors("if training continues after an interruption", refuses=False):
-            continued = bench.made(recipe=recipe).fit(list(batches()), checkpoint=Checkpoint(path))
+            bench.make(recipe=recipe).fit(list(batches()), report=interrupt, checkpoint=Checkpoint(path, every=0))
+        with allow_own_errors("if training continues after an interruption", refuses=False):
+            continued = bench.make(recipe=recipe).fit(list(batches()), checkpoint=Checkpoint(path))
         advice = "Let all that is learned be parameters of the scorer, and nothing be drawn while it is trained"
         found = list(continued.scores(batches()))
         check_equal(found, whole, "if training was interrupted and continued", advice)
@@ -176,7 +176,7 @@ def _check_interrupted(bench: Bench, expected: Scores, path: Path) -> None:
 
 def _check_saved(bench: Bench, fitted: Probe, expected: Scores, folder: Path) -> None:
     """Check that a probe that is saved and loaded is the same."""
-    with only_own_errors("if it is saved and loaded", refuses=False):
+    with allow_own_errors("if it is saved and loaded", refuses=False):
         fitted.save(folder)
         loaded = load_probe(folder, vectors() if bench.probe.reads_words else None)
         found = list(loaded.scores(batches()))
@@ -197,8 +197,8 @@ def _check_unusual(bench: Bench) -> None:
     for what, sentences in corpora.items():
         maps = _maps_of(sentences)
         try:
-            with only_own_errors(f"on sentences {what}"):
-                fitted = bench.made(recipe=Recipe(epochs=1)).fit(maps)
+            with allow_own_errors(f"on sentences {what}"):
+                fitted = bench.make(recipe=Recipe(epochs=1)).fit(maps)
                 scores = list(fitted.scores(maps))
         except AttentionologyError as error:
             if isinstance(error, TrainingError) and what == "without heads":
@@ -206,6 +206,6 @@ def _check_unusual(bench: Bench) -> None:
             raise AssertionError(f"It refuses sentences {what}: {error}. Let it read them") from error
         if not all(np.isfinite(array).all() for array in scores):
             fail(f"The scores of sentences {what} are not finite", "Divide by nothing that may be 0")
-    with only_own_errors("on maps of one head", refuses=False):
-        fitted = bench.made().fit(list(batches(heads=1)))
+    with allow_own_errors("on maps of one head", refuses=False):
+        fitted = bench.make().fit(list(batches(heads=1)))
         list(fitted.scores(batches(heads=1)))

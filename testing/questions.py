@@ -13,14 +13,14 @@ import pandas as pd
 
 from ..analyses.contract import OptionGroup
 from ..analyses.questions import AnalysisOfQuestions, Question
-from ..analyses.registry import lent
+from ..analyses.registry import lend
 from ..analyses.shared.options import CountOptions
 from ..engine.results.run import Run
-from ..engine.stored_run import restored
+from ..engine.stored_run import restore_results
 from ..reports.columns import Schema
 from . import corpora
 from .analyses import Bench
-from .failing import fail, only_own_errors, quoted
+from .failing import allow_own_errors, fail, quote
 from .tables import check_declared, check_equal, check_finite
 from .written import check_printed
 
@@ -63,11 +63,11 @@ def check_question(
     together = analysis.questions if is_listed else (first, *others, asked)
     names = [each.name for each in together]
     if missing := sorted({*asked.needs} - {*names[: names.index(asked.name)]}):
-        fail(f"The question {quoted(missing[0])}, which is needed, does not come before it", "Change their order")
+        fail(f"The question {quote(missing[0])}, which is needed, does not come before it", "Change their order")
     given = [options] if isinstance(options, OptionGroup) else list(options)
     if CountOptions in analysis.options and not any(isinstance(group, CountOptions) for group in given):
         given.append(CountOptions(min_count=1, replicates=20))
-    with tempfile.TemporaryDirectory(prefix="attentionology-") as folder, lent(analysis) as row:
+    with tempfile.TemporaryDirectory(prefix="attentionology-") as folder, lend(analysis) as row:
         bench = Bench(analysis, row, tuple(given), Path(folder), ())
         bench.write("first", corpora.documents())
         main = analysis.main_table()
@@ -81,8 +81,8 @@ def check_question(
             found = bench.tables(run)
             _check_own(asked, analysis.schemas(), run, found)
             _check_others(asked, others, main, found, expected, "if the question is asked")
-            with only_own_errors("on a run that was stored before there was the question", refuses=False):
-                again = restored(stored)
+            with allow_own_errors("on a run that was stored before there was the question", refuses=False):
+                again = restore_results(stored)
                 check_printed(again.parts[-1].show)
                 read = bench.tables(again)
             _check_others(asked, others, main, read, expected, "in a run that was stored before there was the question")
@@ -97,7 +97,7 @@ def _questions_replaced(analysis: Any, questions: Sequence[Any]) -> Iterator[Non
 
 def _run(bench: Bench) -> Run:
     names = [*bench.row.needs, bench.row.name]  # a question may use what the analysis needs
-    with only_own_errors("on an ordinary corpus", refuses=False):
+    with allow_own_errors("on an ordinary corpus", refuses=False):
         # Each input alone, so that values have the same digits.
         return bench.run(bench.corpus("first"), cells=1, analyses=names)
 
@@ -123,7 +123,7 @@ def _check_own(asked: Question[Any, Any, Any, Any], schemas: Sequence[Schema], r
     frames = asked.frames(results.answers[asked.name], results)
     declared = {schema.name for schema in asked.tables}
     if unknown := sorted(set(frames) - declared):
-        fail(f"The table {quoted(unknown[0])} is not declared", "List its schema in `tables`")
+        fail(f"The table {quote(unknown[0])} is not declared", "List its schema in `tables`")
     own = {name: found[name] for name in frames}
     check_declared(own, [schema for schema in schemas if schema.name in own])
     check_finite(own, "in the tables of the question")

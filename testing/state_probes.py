@@ -20,7 +20,7 @@ from ..probes import Checkpoint, StateProbe, load_state_probe
 from ..probes.states.examples import Reading
 from ..storage.errors import AttentionologyError
 from .checked_probes import SEEDED, Found, InterruptedTrainingError, check_arguments, check_equal, check_weights
-from .failing import fail, only_own_errors
+from .failing import allow_own_errors, fail
 from .models import small_encoder
 
 _SENTENCES, _TRAINING, _LAYER, _EPOCHS = 12, 9, 1, 3
@@ -33,24 +33,24 @@ def check_state_probe(probe: type[StateProbe], arguments: dict[str, Any]) -> Non
     _check_declared(probe)
     bench = StateBench(probe, arguments)
     with tempfile.TemporaryDirectory(prefix="attentionology-") as folder:
-        with only_own_errors("if it is made and trained", refuses=False):
-            check_arguments(bench.made())
-            fitted = bench.fitted()
-            expected = bench.predicted(fitted)
+        with allow_own_errors("if it is made and trained", refuses=False):
+            check_arguments(bench.make())
+            fitted = bench.fit()
+            expected = bench.predict(fitted)
         _check_shapes(bench, fitted, expected)
         _check_seeds(bench, fitted, expected)
         _check_together(bench, fitted, expected)
         _check_interrupted(bench, Path(folder, "training.safetensors"))
         _check_saved(bench, fitted, expected, Path(folder, "saved"))
-        with only_own_errors("if it is scored", refuses=False):
+        with allow_own_errors("if it is scored", refuses=False):
             _check_outcomes(bench, fitted, expected)
-        with only_own_errors("on its control tasks", refuses=False):
+        with allow_own_errors("on its control tasks", refuses=False):
             _check_controls(bench, fitted, expected)
         if fitted.softmax:
-            with only_own_errors("if its alternatives are numbered", refuses=False):
+            with allow_own_errors("if its alternatives are numbered", refuses=False):
                 _check_softmax(bench, fitted, expected)
         _check_unusual(bench)
-        with only_own_errors("if its floors predict", refuses=False):
+        with allow_own_errors("if its floors predict", refuses=False):
             _check_floors(bench, fitted)
 
 
@@ -62,19 +62,19 @@ class StateBench:
         self.states, self.maps = _ordinary()
         self.sentences = [batch.sentences[0] for batch in self.states]
 
-    def made(self, **changes: Any) -> StateProbe:
+    def make(self, **changes: Any) -> StateProbe:
         """Return a new probe, whose training is short."""
         kind: Any = self.probe
         recipe = replace(self.probe.usual, epochs=_EPOCHS, patience=_EPOCHS)
         probe: StateProbe = kind(**{"recipe": recipe, **self.arguments, **changes})
         return probe
 
-    def fitted(self, **options: Any) -> StateProbe:
+    def fit(self, **options: Any) -> StateProbe:
         """Return a new probe that was trained on most sentences, and stopped by the others."""
         maps: dict[str, Any] = {"maps": self.maps[:_TRAINING], "dev_maps": self.maps[_TRAINING:]}
-        return self.made().fit(self.states[:_TRAINING], self.states[_TRAINING:], **maps, **options)
+        return self.make().fit(self.states[:_TRAINING], self.states[_TRAINING:], **maps, **options)
 
-    def predicted(self, probe: StateProbe) -> Found:
+    def predict(self, probe: StateProbe) -> Found:
         """Return what a probe predicts of all sentences."""
         return predictions(probe, self.states, self.maps)
 
@@ -123,7 +123,7 @@ def _check_shapes(bench: StateBench, fitted: StateProbe, expected: Found) -> Non
                 f"The scores of the heads of {n} words have the shape {predicted.shape}",
                 "Score words × (1 + words), ROOT first, or set finds_heads = False",
             )
-        alone = Reading([states], [maps] if fitted.reads_maps else [], lambda _: ()).together([0])
+        alone = Reading([states], [maps] if fitted.reads_maps else [], lambda _: ()).read_together([0])
         with torch.inference_mode():
             whole = fitted.module_(alone)[0].shape
         if whole != predicted.shape:
@@ -137,12 +137,12 @@ def _check_seeds(bench: StateBench, fitted: StateProbe, expected: Found) -> None
     """Check that the same seed gives the same probe, whatever was drawn before, and that it is used."""
     with torch.random.fork_rng():
         torch.manual_seed(20)  # which the probe must not read
-        again = bench.fitted()
+        again = bench.fit()
     when = "if it is trained again with the same random_state"
-    check_equal(bench.predicted(again), expected, when, SEEDED, what="predictions")
+    check_equal(bench.predict(again), expected, when, SEEDED, what="predictions")
     modules = []
     for seed in (0, 1):
-        made = bench.made(random_state=seed)
+        made = bench.make(random_state=seed)
         made.prepare([made.gold(sentence) for sentence in bench.sentences])
         made.heads_ = fitted.heads_
         modules.append(made.make_module(fitted.dim_))
@@ -162,7 +162,7 @@ def _check_together(bench: StateBench, fitted: StateProbe, expected: Found) -> N
 
 def _check_interrupted(bench: StateBench, path: Path) -> None:
     """Check that training continues bit by bit where it was interrupted."""
-    whole = bench.fitted()
+    whole = bench.fit()
     for stops in range(1, _EPOCHS):
 
         def interrupt(state: Any, stops: int = stops) -> None:
@@ -170,21 +170,21 @@ def _check_interrupted(bench: StateBench, path: Path) -> None:
                 raise InterruptedTrainingError
 
         with suppress(InterruptedTrainingError):
-            bench.fitted(report=interrupt, checkpoint=Checkpoint(path, every=0))
-        with only_own_errors("if training continues after an interruption", refuses=False):
-            continued = bench.fitted(checkpoint=Checkpoint(path))
+            bench.fit(report=interrupt, checkpoint=Checkpoint(path, every=0))
+        with allow_own_errors("if training continues after an interruption", refuses=False):
+            continued = bench.fit(checkpoint=Checkpoint(path))
         advice = "Let all that is learned be parameters of the module, and nothing be drawn while it is trained"
         when = "if training was interrupted and continued"
-        check_equal(bench.predicted(continued), bench.predicted(whole), when, advice, what="predictions")
+        check_equal(bench.predict(continued), bench.predict(whole), when, advice, what="predictions")
         path.unlink()
 
 
 def _check_saved(bench: StateBench, fitted: StateProbe, expected: Found, folder: Path) -> None:
     """Check that a probe that is saved and loaded is the same."""
-    with only_own_errors("if it is saved and loaded", refuses=False):
+    with allow_own_errors("if it is saved and loaded", refuses=False):
         fitted.save(folder)
         loaded = load_state_probe(folder)
-        found = bench.predicted(loaded)
+        found = bench.predict(loaded)
         outcomes = [_outcomes(bench, probe) for probe in (fitted, loaded)]
     advice = (
         "Let what is learned be parameters of the module, name in learned what prepare() sets, and return further "
@@ -268,7 +268,7 @@ def _check_controls(bench: StateBench, fitted: StateProbe, expected: Found) -> N
     reads_heads = not all(np.array_equal(one, two) for one, two in zip(found, expected, strict=True))
     changes = [_with_other_labels] if reads_heads else [_with_other_labels, _with_other_heads]
     for task in fitted.controls:
-        control, again = (bench.made().control(bench.sentences, 1, task) for _ in range(2))
+        control, again = (bench.make().control(bench.sentences, 1, task) for _ in range(2))
         for sentence in bench.sentences:
             gold = list(control(sentence))
             if len(gold) != len(sentence):
@@ -282,8 +282,8 @@ def _check_controls(bench: StateBench, fitted: StateProbe, expected: Found) -> N
                         f"The control task {task!r} depends on the annotation of a sentence",
                         "Let it depend on words and their order alone, or it tells what is to be learned",
                     )
-        with only_own_errors(f"if it is trained on the control task {task!r}", refuses=False):
-            bench.fitted(gold=control)
+        with allow_own_errors(f"if it is trained on the control task {task!r}", refuses=False):
+            bench.fit(gold=control)
 
 
 def _with_other_labels(sentence: Sentence) -> Sentence:
@@ -307,7 +307,7 @@ def _check_floors(bench: StateBench, fitted: StateProbe) -> None:
         if name in _RESERVED:
             fail(f"A floor is called {name!r}, as what it is compared with", "Give it another name")
         for read, predicted in (
-            (bench.states, bench.predicted(fitted)), (states, predictions(fitted, states, maps)),
+            (bench.states, bench.predict(fitted)), (states, predictions(fitted, states, maps)),
         ):  # fmt: skip
             for batch, own in zip(read, predicted, strict=True):
                 [sentence] = batch.sentences
@@ -323,12 +323,12 @@ def _check_floors(bench: StateBench, fitted: StateProbe) -> None:
 def _unusual(bench: StateBench) -> dict[str, list[Sentence]]:
     """Return small corpora of unusual sentences; none has labels, except for ordinary ones."""
 
-    def made(name: str, words: Sequence[str], *heads: int | None) -> Sentence:
+    def make_sentence(name: str, words: Sequence[str], *heads: int | None) -> Sentence:
         columns: dict[str, Any] = dict.fromkeys(_COLUMNS, ("_",) * len(words))
         return Sentence(name, tuple(words), heads=heads, **columns)
 
-    one, roots = made("one", ["Go"], 0), made("roots", ["Cats", "dogs"], 0, 0)
-    headless = made("headless", ["Cats", "sleep"], None, None)
+    one, roots = make_sentence("one", ["Go"], 0), make_sentence("roots", ["Cats", "dogs"], 0, 0)
+    headless = make_sentence("headless", ["Cats", "sleep"], None, None)
     ordinary = bench.sentences[0]
     return {
         "of one word": [one], "without heads and labels": [headless], "of roots alone": [roots],
@@ -341,8 +341,8 @@ def _check_unusual(bench: StateBench) -> None:
     for what, sentences in _unusual(bench).items():
         states, maps = _read(sentences)
         try:
-            with only_own_errors(f"on sentences {what}", refuses=sentences[-1] is not bench.sentences[0]):
-                fitted = bench.made().fit(states, states, maps=maps, dev_maps=maps)
+            with allow_own_errors(f"on sentences {what}", refuses=sentences[-1] is not bench.sentences[0]):
+                fitted = bench.make().fit(states, states, maps=maps, dev_maps=maps)
                 predicted = predictions(fitted, states, maps)
                 outcomes = fitted.outcomes(states, maps)
         except AttentionologyError:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..reports.columns import Schema
 from ..reports.tables import csv_text
-from .failing import fail, quoted
+from .failing import fail, quote
 
 CLOSE, NEGLIGIBLE = 1e-3, 1e-5
 """The relative and the absolute difference up to which values agree that are computed in other batches, in which
@@ -52,7 +52,7 @@ def check_same_rows(found: Tables, expected: Tables, names: Mapping[str, str], w
         if one != two:
             only = next(iter((one - two) or (two - one)))
             which = "has a row that it should not have" if one - two else "lacks a row"
-            fail(f"The table {name!r} {which} {when}: {quoted(', '.join(only))}", advice)
+            fail(f"The table {name!r} {which} {when}: {quote(', '.join(only))}", advice)
 
 
 def check_headers(found: Tables, expected: Tables, when: str) -> None:
@@ -62,7 +62,7 @@ def check_headers(found: Tables, expected: Tables, when: str) -> None:
         if one != two:
             differing = [str(column) for column in (*one, *two) if (column in one) != (column in two)]
             fail(
-                f"The table {name!r} has other columns {when}: {quoted(', '.join(differing) or 'their order differs')}",
+                f"The table {name!r} has other columns {when}: {quote(', '.join(differing) or 'their order differs')}",
                 "Programs read columns by name, so make the same columns of every corpus, with empty cells if need be",
             )
 
@@ -76,7 +76,7 @@ def check_declared(found: Tables, schemas: Sequence[Schema]) -> None:
         columns = [str(column) for column in found.get(schema.name, ()) if column != "map"]  # which kinds of maps add
         declared = re.compile("|".join(_PLACE.sub(".+", re.escape(name)) for name in schema.names))
         if undeclared := [column for column in columns if not declared.fullmatch(column)]:
-            fail(f"The schema of the table {schema.name!r} lacks {quoted(undeclared[0])}", "Declare all columns")
+            fail(f"The schema of the table {schema.name!r} lacks {quote(undeclared[0])}", "Declare all columns")
         for entry in schema.columns:
             names = [name for name in entry.names.split() if name in columns]
             if names != [column for column in columns if column in names]:
@@ -115,7 +115,7 @@ def _first_difference(name: str, found: pd.DataFrame, expected: pd.DataFrame) ->
 
 
 def _cell(name: str, row: int, column: object, found: object, expected: object) -> str:
-    return f"The table {name!r} has {quoted(found)} instead of {quoted(expected)} in row {row}, column {column!r},"
+    return f"The table {name!r} has {quote(found)} instead of {quote(expected)} in row {row}, column {column!r},"
 
 
 def _agree(one: object, two: object) -> bool:

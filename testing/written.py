@@ -15,7 +15,7 @@ from rich.console import RenderableType
 from rich.errors import MarkupError
 
 from ..reports.table import Terminal
-from .failing import fail, quoted
+from .failing import fail, quote
 from .names import RAW
 
 _EMPTY = frozenset("area base br col embed hr img input link meta source track wbr".split())
@@ -60,7 +60,7 @@ def check_printed(show: Callable[[int], RenderableType]) -> None:
         try:
             terminal.print(show(width))
         except MarkupError as error:
-            fail(f"What show() returns cannot be printed: {quoted(error)}", advice)
+            fail(f"What show() returns cannot be printed: {quote(error)}", advice)
         if found := RAW.search(printed.getvalue()):
             fail(f"show() prints the control character {found[0]!r} of a name", advice)
 
@@ -87,7 +87,7 @@ def check_files(folder: Path) -> None:
         try:
             checks[path.suffix](text)
         except ValueError as error:
-            fail(f"{path.name} is not well-formed: {quoted(error)}", "Let names be values of a template, never markup")
+            fail(f"{path.name} is not well-formed: {quote(error)}", "Let names be values of a template, never markup")
 
 
 def _check_page(text: str) -> None:

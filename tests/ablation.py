@@ -13,7 +13,7 @@ from attentionology.analyses.ablation.heads import HeadTables
 from attentionology.analyses.ablation.relations import RelationTables
 from attentionology.analyses.ablation.rows import AblationResults, AblationTables
 from attentionology.analyses.contract import Titles
-from attentionology.reports.explorer.contribution import Contribution, together
+from attentionology.reports.explorer.contribution import Contribution, join_contributions
 from attentionology.reports.page import Section
 
 
@@ -40,4 +40,6 @@ def ablation_section(results: AblationResults, titles: Titles | None = None) -> 
 
 def explored_ablation(results: AblationResults, *, complete: bool) -> Contribution:
     counts: Any = SimpleNamespace(complete=complete)
-    return together(question.explore(answer, counts, results, "") for question, answer in Ablation().asked(results))
+    return join_contributions(
+        question.explore(answer, counts, results, "") for question, answer in Ablation().pair_answers(results)
+    )

@@ -39,7 +39,7 @@ def made_results(cells: Any, chosen: Any, *, units: float = float("nan"), **answ
     return AlignmentResults("cross-attention", cells, chosen, units, {**of_cells, **answers})
 
 
-def answered(results: AlignmentResults, **answers: Any) -> AlignmentResults:
+def with_answers(results: AlignmentResults, **answers: Any) -> AlignmentResults:
     """The same results with other answers; None for a question that was not asked."""
     together = {**results.answers, **answers}
     return replace(results, answers={name: answer for name, answer in together.items() if answer is not None})
@@ -51,7 +51,7 @@ def alignment_section(results: AlignmentResults) -> Section:
 
 def shown_tables(results: AlignmentResults) -> list[ShownTable]:
     """The tables that people read."""
-    return [table for each, answer in Alignment().asked(results) for table in each.show(answer, results)]
+    return [table for each, answer in Alignment().pair_answers(results) for table in each.show(answer, results)]
 
 
 def explored_alignment(results: AlignmentResults) -> Contribution:

@@ -78,12 +78,12 @@ def save_models(folder: Path) -> None:
     save_trained(folder / "trained")
     # By its name, one of them has numbers in papers.
     for name, seed in (("random", 1), ("bert-base-uncased", 1), ("masked", 2)):
-        tiny.saved(folder / name, seed=seed, mask="[MASK]", max_position_embeddings=512)
+        tiny.save(folder / name, seed=seed, mask="[MASK]", max_position_embeddings=512)
     config = transformers.AutoConfig.from_pretrained(folder / "masked", initializer_range=0.5)
     transformers.set_seed(2)
     transformers.BertForMaskedLM(config).save_pretrained(folder / "masked")
-    tiny.saved(folder / "single", seed=3, num_hidden_layers=1, num_attention_heads=1, max_position_embeddings=64)
-    tiny.saved(folder / "causal", family="gpt2", seed=4)
+    tiny.save(folder / "single", seed=3, num_hidden_layers=1, num_attention_heads=1, max_position_embeddings=64)
+    tiny.save(folder / "causal", family="gpt2", seed=4)
     for seed in (0, 1):
         save_same_everywhere(folder / f"checkpoint-{seed + 1}", seed)
     shutil.copytree(folder / "trained", folder / "checkpoint-300")
@@ -229,7 +229,7 @@ COMMANDS: dict[str, tuple[object, ...]] = {
 
 def save_same_everywhere(folder: Path, seed: int) -> None:
     """Save a tiny model whose random weights are the same on every processor, which those of torch are not."""
-    tiny.saved(folder, max_position_embeddings=512)
+    tiny.save(folder, max_position_embeddings=512)
     model = transformers.AutoModel.from_pretrained(folder)
     rng = np.random.default_rng(seed)
     for weights in model.parameters():

@@ -36,7 +36,7 @@ from attentionology.engine.shown_heads import Shown
 from attentionology.reports.table import ShownTable
 from attentionology.scripts.cli import main
 from tests.golden import RECORDS, SEAL, VOLATILE
-from tests.maps import inflated
+from tests.maps import inflate
 from tests.marks import mark_of, marks_of
 from tests.outlines import numbers, words
 
@@ -288,7 +288,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return _list(value)
     if isinstance(value, str) and len(value) > 400 and re.fullmatch(r"[\w+/=]+", value):
-        return f"{zlib.crc32(inflated(value)):08x}"
+        return f"{zlib.crc32(inflate(value)):08x}"
     return _plain(value)
 
 

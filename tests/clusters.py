@@ -16,7 +16,7 @@ from attentionology.analyses.clusters.distances import HeadDistanceTables, tree_
 from attentionology.analyses.clusters.layers import neighbors
 from attentionology.analyses.clusters.rows import ClusterResults, LabeledHeads, square_of
 from attentionology.analyses.contract import Titles
-from attentionology.reports.explorer.contribution import Contribution, together
+from attentionology.reports.explorer.contribution import Contribution, join_contributions
 from attentionology.reports.page import Section
 
 
@@ -50,7 +50,7 @@ def made_results(
     return ClusterResults(heads, specials, notes, answers=answers)
 
 
-def answered(results: ClusterResults, **answers: Any) -> ClusterResults:
+def with_answers(results: ClusterResults, **answers: Any) -> ClusterResults:
     """The same results with other answers."""
     return replace(results, answers={**results.answers, **answers})
 
@@ -61,4 +61,6 @@ def clusters_section(results: ClusterResults, titles: Titles | None = None) -> S
 
 def explored_clusters(results: ClusterResults, kind: str) -> Contribution:
     counts: Any = None  # questions about clusters explore their answers alone
-    return together(question.explore(answer, counts, results, kind) for question, answer in Clusters().asked(results))
+    return join_contributions(
+        question.explore(answer, counts, results, kind) for question, answer in Clusters().pair_answers(results)
+    )

@@ -15,7 +15,7 @@ from attentionology.analyses.coreference.best_heads import Found, claims
 from attentionology.analyses.coreference.contrasts import GroupTables, group_tables
 from attentionology.analyses.coreference.rows import CoreferenceResults, Mentions
 from attentionology.analyses.shared.options import CountOptions
-from attentionology.reports.explorer.contribution import Contribution, together
+from attentionology.reports.explorer.contribution import Contribution, join_contributions
 from attentionology.reports.page import Section
 from attentionology.reports.table import ShownTable
 
@@ -37,10 +37,10 @@ def made_results(
         added=tuple(column for question in reversed(Coreference.questions) for column in question.added),
         answers={"best_heads": Found(tables, account, (), None)},
     )
-    return changed(results, control=controls or None, examples=(), scored=account, **answers)
+    return with_changes(results, control=controls or None, examples=(), scored=account, **answers)
 
 
-def changed(results: CoreferenceResults, **changes: Any) -> CoreferenceResults:
+def with_changes(results: CoreferenceResults, **changes: Any) -> CoreferenceResults:
     """The same results with other values of fields, or other answers; None for a question that was not asked."""
     heads, answers = results.answers["best_heads"], dict(results.answers)
     if "published" in changes:
@@ -73,7 +73,7 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
 
 def shown_tables(results: CoreferenceResults) -> dict[str, ShownTable]:
     """The tables that people read, by name."""
-    asked = Coreference().asked(results)
+    asked = Coreference().pair_answers(results)
     return {table.name: table for question, answer in asked for table in question.show(answer, results)}
 
 
@@ -82,4 +82,6 @@ def explored_coreference(results: CoreferenceResults, metric: CoreferenceAccurac
     mentions = mentions_of(metric)
     mentions.candidates, mentions.options = results.candidates, OptionSet([CountOptions(min_count=results.min_count)])
     of_claims = replace(results, claimed=claims(results.tables.best, mentions))
-    return together(each.explore(answer, mentions, of_claims, kind) for each, answer in Coreference().asked(of_claims))
+    return join_contributions(
+        each.explore(answer, mentions, of_claims, kind) for each, answer in Coreference().pair_answers(of_claims)
+    )

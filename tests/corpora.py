@@ -63,7 +63,7 @@ def assert_same(lazy: Any, held: Any) -> None:
     assert pickle.loads(pickle.dumps(lazy)) == lazy  # noqa: S301
 
 
-def zipped(*members: tuple[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def zip_files(*members: tuple[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """A zip file with these names and texts."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", method) as archive:

@@ -9,13 +9,13 @@ from typing import Any
 import pandas as pd
 
 from attentionology.analyses.contract import OptionSet, Titles
-from attentionology.analyses.dependency.accuracy import Asked, DependencyAccuracy
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy, RowChoice
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.dependency.best_heads import claims
 from attentionology.analyses.dependency.rows import DependencyResults, Words
 from attentionology.analyses.dependency.rules import BeyondTags, Rules
 from attentionology.analyses.shared.options import CountOptions
-from attentionology.reports.explorer.contribution import Contribution, together
+from attentionology.reports.explorer.contribution import Contribution, join_contributions
 from attentionology.reports.page import Section
 from attentionology.reports.table import ShownTable
 
@@ -43,7 +43,7 @@ def made_results(
     )
 
 
-def answered(results: DependencyResults, **answers: Any) -> DependencyResults:
+def with_answers(results: DependencyResults, **answers: Any) -> DependencyResults:
     """The same results with other answers; None for a question that was not asked."""
     together_ = {**results.answers, **answers}
     return replace(results, answers={name: answer for name, answer in together_.items() if answer is not None})
@@ -59,7 +59,7 @@ def against_tags(results: DependencyResults) -> ShownTable:
 
 
 def explored_dependency(
-    results: DependencyResults, metric: DependencyAccuracy, kind: str, asked: Asked | None = None
+    results: DependencyResults, metric: DependencyAccuracy, kind: str, asked: RowChoice | None = None
 ) -> Contribution:
     """What the questions add to the explorer, where something is claimed of the relations that have enough words."""
     words = Words.__new__(Words)
@@ -67,4 +67,6 @@ def explored_dependency(
     words.options = OptionSet([CountOptions(min_count=results.min_count)])
     claimed, unclaimed = claims(results.best, words)
     of_claims = replace(results, claimed=claimed, unclaimed=unclaimed)
-    return together(each.explore(answer, words, of_claims, kind) for each, answer in Dependency().asked(of_claims))
+    return join_contributions(
+        each.explore(answer, words, of_claims, kind) for each, answer in Dependency().pair_answers(of_claims)
+    )

@@ -126,7 +126,7 @@ def everything_written(folder: Path) -> Written:
 
 
 def _model(folder: Path, seed: int) -> str:
-    return tiny.saved(folder, seed=seed, mask="[MASK]", max_position_embeddings=512)  # for gradients
+    return tiny.save(folder, seed=seed, mask="[MASK]", max_position_embeddings=512)  # for gradients
 
 
 def _question(number: int) -> str:

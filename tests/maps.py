@@ -18,8 +18,8 @@ from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MapBatch
 
 
-def inflated(code: str) -> bytes:
-    """Return the bytes that `attentionology.reports.explorer.data.deflated` has compressed."""
+def inflate(code: str) -> bytes:
+    """Return the bytes that `attentionology.reports.explorer.data.deflate` has compressed."""
     return zlib.decompress(base64.b64decode(code), -15)
 
 

@@ -44,7 +44,7 @@ NAMES |= {to_hex(drawing.SCALE(level)): "scale" for level in range(drawing.SCALE
 
 def check_marks() -> None:
     """Let every figure of the toolkit be compared with the list from now on; call it before figures are imported."""
-    styled = drawing.styled
+    styled = drawing.with_style
 
     def checked(draw: Callable[..., Any]) -> Callable[..., Any]:
         styled_draw = styled(draw)
@@ -60,7 +60,7 @@ def check_marks() -> None:
 
         return drawn
 
-    drawing.styled = checked
+    drawing.with_style = checked
 
 
 def _compare(name: str, figure: Figure) -> None:

@@ -43,7 +43,7 @@ def main(words: list[str]) -> int:
     """Plant the faults, print those that go unnoticed, and return their number as exit status."""
     chosen = [fault for fault in FAULTS if all(word in f"{fault.path} {fault.test}" for word in words)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        outcomes = list(pool.map(planted, chosen))
+        outcomes = list(pool.map(plant, chosen))
     unnoticed = [outcome for outcome in outcomes if not outcome.noticed]
     for outcome in unnoticed:
         fault = outcome.fault
@@ -52,10 +52,10 @@ def main(words: list[str]) -> int:
     return min(len(unnoticed), 100)
 
 
-def planted(fault: Fault) -> Outcome:
+def plant(fault: Fault) -> Outcome:
     """Plant a fault in a copy of the repository, and run the test that must notice it."""
     with tempfile.TemporaryDirectory() as folder:
-        copy = copied(Path(folder))
+        copy = copy_files(Path(folder))
         subprocess.run([sys.executable, "hatch_build.py"], cwd=copy, check=True)
         path = copy / fault.path
         path.write_text(fault.planted_in(path.read_text("utf-8")), "utf-8")
@@ -66,7 +66,7 @@ def planted(fault: Fault) -> Outcome:
         return Outcome(fault, run.returncode == 1, "\n".join(run.stdout.splitlines()[-5:]))
 
 
-def copied(folder: Path) -> Path:
+def copy_files(folder: Path) -> Path:
     """Copy the files that git knows."""
     names = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
     for name in names.splitlines():

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.norms import expansion, frequency, mixing
 from attentionology.analyses.norms.analysis import Norms
-from attentionology.analyses.norms.paper import Published
+from attentionology.analyses.norms.paper import PublishedNumbers
 from attentionology.analyses.norms.rows import NormResults
 from attentionology.reports.page import Section
 
@@ -19,7 +19,7 @@ _MEMBERS = {"change": "feed_forward", "amplified": "feed_forward", "correlations
 
 
 def made_results(
-    answers: Mapping[str, Any], published: Published | None = None, notes: tuple[str, ...] = ()
+    answers: Mapping[str, Any], published: PublishedNumbers | None = None, notes: tuple[str, ...] = ()
 ) -> NormResults:
     """Results of these answers; those that are None were not asked for."""
     given = {**answers, "overwriting": answers.get("block")}
@@ -51,6 +51,6 @@ def norms_section(results: NormResults, titles: Titles | None = None) -> Section
 def norm_figures(results: NormResults, title: str) -> Mapping[str, Figure]:
     return {
         name: figure
-        for question, answer in Norms().asked(results)
+        for question, answer in Norms().pair_answers(results)
         for name, figure in question.draw(answer, results, title).items()
     }

@@ -39,7 +39,7 @@ ATTENTION = ("attention", "attention+words")
 PUBLISHED = {"right-branching": 26, "words+distances": 58, "attention": 61, "attention+words": 77}
 
 
-def counted(
+def counts_of_attempts(
     sentences: Sequence[Any], attempts: Sequence[Attempt], *, replicates: int = 1000, seed: int = 0, **facts: Any
 ) -> PlanCounts[ProbeFacts]:
     """What a run has stored that tested these attempts."""
@@ -70,7 +70,7 @@ def counted(
     return PlanCounts(of_run, {NAME: right_words}, {})
 
 
-def probed(
+def results_of(
     given: PlanCounts[ProbeFacts], min_count: int = 50, history: Sequence[Mapping[str, Any]] = ()
 ) -> ProbeResults:
     """The results of what a run has stored."""
@@ -78,7 +78,7 @@ def probed(
     return Probing().results(options, given, {}, {"runs": {"texts": history}})
 
 
-def answered(found: ProbeResults, **answers: Any) -> ProbeResults:
+def with_answers(found: ProbeResults, **answers: Any) -> ProbeResults:
     """The same results with other answers; None for a question that was not asked."""
     together: Mapping[str, Any] = {**found.answers, **answers}
     return replace(found, answers={name: answer for name, answer in together.items() if answer is not None})
@@ -89,9 +89,9 @@ def weights_of(found: ProbeResults) -> dict[str, HeadWeights]:
     return dict(found.answers.get("head_weights", {}))
 
 
-def explored(found: ProbeResults) -> Contribution | None:
+def explore_probes(found: ProbeResults) -> Contribution | None:
     """What the questions add to the explorer."""
-    given = counted(SENTENCES, [Attempt("a", "control", "argmax", 1, RIGHT)])
+    given = counts_of_attempts(SENTENCES, [Attempt("a", "control", "argmax", 1, RIGHT)])
     return Probing().explored(OptionSet(), given, found, None)
 
 
@@ -114,8 +114,8 @@ def attachment(
     seed: int = 0,
 ) -> Tables:
     """The scores of attempts, and the differences of pairs of methods."""
-    given = counted(sentences, attempts, replicates=replicates, seed=seed)
-    found = probed(given)
+    given = counts_of_attempts(sentences, attempts, replicates=replicates, seed=seed)
+    found = results_of(given)
     differences = contrast_table(Tested(OptionSet(), given), contrasts)
     return Tables(found.methods, found.runs.scores, found.relations, found.lengths, differences)
 
@@ -175,7 +175,7 @@ def results(case: Case, sentences: Sequence[Any] = SENTENCES) -> ProbeResults:
     }  # fmt: skip
     named = {method for method, _ in tried}
     pairs = [pair for pair in (("attention", "best offset"), ("attention+words", "attention")) if pair[0] in named]
-    given = counted(
+    given = counts_of_attempts(
         sentences,
         attempts,
         replicates=case.replicates,
@@ -184,12 +184,12 @@ def results(case: Case, sentences: Sequence[Any] = SENTENCES) -> ProbeResults:
         phrases=("trained on much", "map “weight”"),
         notes=("Words without a vector: 3.", "mind the <gap>"),
     )
-    found = probed(given, 36, history)  # as many words as one relation has, and arcs another
+    found = results_of(given, 36, history)  # as many words as one relation has, and arcs another
     differences = contrast_table(Tested(OptionSet(), given), pairs)
-    return answered(found, contrasts=differences, head_weights=weights or None)
+    return with_answers(found, contrasts=differences, head_weights=weights or None)
 
 
-def written(folder: Path, found: ProbeResults, folds: int = 1) -> tuple[Section, str]:
+def write_section(folder: Path, found: ProbeResults, folds: int = 1) -> tuple[Section, str]:
     """The section, and the page, which has the tables of the section."""
     section = Probing().section(found, Titles("$model$ <b>", "c"))
     run = {**RUN, "control": None, "probes": {"splits": [{"train": 5}] * folds}}

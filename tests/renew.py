@@ -51,7 +51,7 @@ def write_rows(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
         csv.writer(file, lineterminator="\n").writerows(sorted(rows))
 
 
-def merged(present: Sequence[str], found: Sequence[Sequence[str]]) -> list[str]:
+def merge_columns(present: Sequence[str], found: Sequence[Sequence[str]]) -> list[str]:
     """Return the columns of several files of one name in an order that fits all, and else is the present one."""
     names = {name for header in found for name in header} | OF_FEW
     wanted = [name for name in present if name in names]
@@ -71,7 +71,7 @@ def renew_headers(headers: Iterable[tuple[str, list[str]]]) -> None:
     present, found = {name: columns for name, *columns in rows_of(HEADERS)}, dict[str, list[list[str]]]()
     for name, header in headers:
         found.setdefault(name, []).append(header)
-    write_rows(HEADERS, [(name, *merged(present.get(name, []), each)) for name, each in found.items()])
+    write_rows(HEADERS, [(name, *merge_columns(present.get(name, []), each)) for name, each in found.items()])
 
 
 def renew_block(page: str, block: str, printed: list[str]) -> None:

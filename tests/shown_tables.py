@@ -74,7 +74,7 @@ def _plain(latex: str) -> str:
     return latex
 
 
-def printed(content: RenderableType, width: int) -> str:
+def read_terminal(content: RenderableType, width: int) -> str:
     """Read what a terminal of this width shows."""
     shown = io.StringIO()
     Console(width=width, file=shown).print(content)
@@ -83,7 +83,7 @@ def printed(content: RenderableType, width: int) -> str:
 
 def in_terminal(table: ShownTable, width: int) -> Cells:
     """Read the table in a terminal that is wide enough for boxes, in which headings take one line."""
-    lines = [line for line in printed(table.terminal(width), width).splitlines() if line[:1] in "┃│"]
+    lines = [line for line in read_terminal(table.terminal(width), width).splitlines() if line[:1] in "┃│"]
     return _by_heading([[cell.strip() for cell in re.split("[┃│]", line)[1:-1]] for line in lines])
 
 
@@ -153,7 +153,7 @@ def with_control(
     return best.join(control_columns(controls, key), on=list(key)) if controls else best
 
 
-def distinct(table: pd.DataFrame) -> pd.DataFrame:
+def distinct_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table in which all shares and differences are different, so that no column can stand for another one."""
     values = table.copy()
     names = [name for name in table if pd.api.types.is_float_dtype(table[name])]

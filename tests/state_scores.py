@@ -14,7 +14,7 @@ from attentionology.analyses.probing.rows import STATES, Attempt, ProbeFacts, St
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Sentence
 from attentionology.probes import make_state_probe
-from tests.probing_results import counted
+from tests.probing_results import counts_of_attempts
 
 BASELINE = "best single head"
 
@@ -25,7 +25,7 @@ def sentences(number: int, seed: int = 0) -> list[Sentence]:
     return [Sentence(f"s{i}", ("w",) * n, tuple(range(n)), ("dep",) * n) for i, n in enumerate(lengths)]
 
 
-def tried(probe: str, layers: Sequence[int], *, seeds: int = 2, floors: Sequence[str] = ()) -> list[StateTried]:
+def list_columns(probe: str, layers: Sequence[int], *, seeds: int = 2, floors: Sequence[str] = ()) -> list[StateTried]:
     """All columns of a probe: floors, the model, its first control task, and random weights."""
     made = make_state_probe(probe)
     kinds = [("model", "gold", layer) for layer in layers]
@@ -40,13 +40,13 @@ def tried(probe: str, layers: Sequence[int], *, seeds: int = 2, floors: Sequence
     ]
 
 
-def stored(
+def counts_of_scores(
     of: Sequence[Sentence], columns: Sequence[StateTried], fractions: np.ndarray, *, replicates: int = 200
 ) -> PlanCounts[ProbeFacts]:
     """What a run has stored that counted these fractions, with one method that reads no states."""
     words = sum(map(len, of))
     right = np.random.default_rng(5).random(words) < 0.3
-    given: Any = counted(of, [Attempt(BASELINE, "dependencies", "argmax", 1, right)], replicates=replicates)
+    given: Any = counts_of_attempts(of, [Attempt(BASELINE, "dependencies", "argmax", 1, right)], replicates=replicates)
     metric = StateCounts(len(columns))
     metric.update(fractions)
     with_states: PlanCounts[ProbeFacts] = replace(given, metrics={**given.metrics, STATES: metric})
@@ -55,7 +55,7 @@ def stored(
 
 def counts_of(*given: Any, **options: Any) -> Tested:
     """What questions answer from."""
-    return Tested(OptionSet([CountOptions()]), stored(*given, **options))
+    return Tested(OptionSet([CountOptions()]), counts_of_scores(*given, **options))
 
 
 def random_fractions(of: Sequence[Sentence], columns: Sequence[StateTried], seed: int = 0) -> np.ndarray:

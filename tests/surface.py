@@ -13,7 +13,7 @@ from attentionology.analyses.contract import Titles
 from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.surface.rows import SurfaceResults
 from attentionology.analyses.surface.tables import SurfaceTables
-from attentionology.reports.explorer.contribution import Contribution, together
+from attentionology.reports.explorer.contribution import Contribution, join_contributions
 from attentionology.reports.page import Section
 from attentionology.reports.table import ShownTable
 
@@ -46,15 +46,17 @@ def surface_section(results: SurfaceResults, titles: Titles | None = None) -> Se
 def surface_figures(results: SurfaceResults, title: str) -> Mapping[str, Figure]:
     return {
         name: figure
-        for question, answer in Surface().asked(results)
+        for question, answer in Surface().pair_answers(results)
         for name, figure in question.draw(answer, results, title).items()
     }
 
 
 def shown_tables(results: SurfaceResults) -> list[ShownTable]:
-    return [table for question, answer in Surface().asked(results) for table in question.show(answer, results)]
+    return [table for question, answer in Surface().pair_answers(results) for table in question.show(answer, results)]
 
 
 def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
     counts: Any = None  # questions about the surface explore their answers alone
-    return together(question.explore(answer, counts, results, kind) for question, answer in Surface().asked(results))
+    return join_contributions(
+        question.explore(answer, counts, results, kind) for question, answer in Surface().pair_answers(results)
+    )

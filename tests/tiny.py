@@ -169,7 +169,7 @@ def _config(family: str, **changes: object) -> Any:
     return config_class(**{"vocab_size": len(known), **dict.fromkeys(roles, known.pad_token_id), **size, **changes})
 
 
-def built(config: Any, seed: int = 0) -> Any:
+def build(config: Any, seed: int = 0) -> Any:
     """A randomly initialized model whose attention is far from uniform."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -182,7 +182,7 @@ def built(config: Any, seed: int = 0) -> Any:
 
 def model(family: str, seed: int = 0, **changes: object) -> Any:
     """Such a model of one family."""
-    return built(_config(family, **changes), seed)
+    return build(_config(family, **changes), seed)
 
 
 def classifier(family: str = "bert", seed: int = 0, **changes: object) -> Any:
@@ -210,7 +210,7 @@ def style(family: str) -> str:
     return _EVERY[family][0]
 
 
-def saved(folder: Path, family: str = "bert", seed: int = 0, mask: str | None = None, **changes: object) -> str:
+def save(folder: Path, family: str = "bert", seed: int = 0, mask: str | None = None, **changes: object) -> str:
     """The path of a tiny model on disk with its tokenizer, which may have a mask token."""
     model(family, seed, **changes).save_pretrained(folder)
     own = fresh_tokenizer(style(family))
@@ -231,7 +231,7 @@ def pieces(encoder: Any, sentence: Sentence) -> Pieces:
     return found
 
 
-def randomized(family: str = "bert", **changes: Any) -> Encoder:
+def randomize(family: str = "bert", **changes: Any) -> Encoder:
     """The same with biases and layer norms random too."""
     built = encoder(family, **changes)
     generator = torch.Generator().manual_seed(7)
@@ -242,7 +242,7 @@ def randomized(family: str = "bert", **changes: Any) -> Encoder:
     return built
 
 
-def unmasked(**changes: Any) -> Encoder:
+def unmasked_bert(**changes: Any) -> Encoder:
     """A BERT whose attention falls on padding."""
     changed = encoder(**changes)
     run = changed._run
@@ -250,7 +250,7 @@ def unmasked(**changes: Any) -> Encoder:
     return changed
 
 
-def spoiled(change: Callable[[tuple[torch.Tensor, ...]], tuple[torch.Tensor, ...]], **changes: Any) -> Encoder:
+def spoil_attention(change: Callable[[tuple[torch.Tensor, ...]], tuple[torch.Tensor, ...]], **changes: Any) -> Encoder:
     """A BERT that gives something else in place of the attention of its layers."""
     changed = encoder(**changes)
     run = changed._run
@@ -275,7 +275,7 @@ def language_model(encoder: Encoder, kind: str) -> Any:
 def encoder_from_folder(**options: Any) -> Encoder:
     """A tiny BERT that went to disk and back."""
     with tempfile.TemporaryDirectory() as folder:
-        return Encoder.from_pretrained(saved(Path(folder)), **options)
+        return Encoder.from_pretrained(save(Path(folder)), **options)
 
 
 def batches(maker: Any, encoder: Encoder, sentences: Any, **options: Any) -> Iterator[Any]:

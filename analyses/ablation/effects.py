@@ -21,7 +21,7 @@ from ...extractors.maps.gradients import MASK_RATE
 from ...extractors.maps.shared_pass import mask_batch
 from ...extractors.replaceable.heads_off import Head, HeadSwitch
 from ...extractors.tokens.word_merging import WordMerger
-from ..counting.exact_sums import added, floating
+from ..counting.exact_sums import add_values, floating
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class HeadMeans:
             outputs = torch.stack(each_alone(batch, encoder.model, _summed_outputs))
             if not n_pieces:  # the first batch says how large the outputs are
                 sums = torch.zeros_like(outputs[0], dtype=torch.int64)
-            sums = added(sums, outputs)
+            sums = add_values(sums, outputs)
             n_pieces += sum(map(len, batch.pieces))
         if not n_pieces:
             raise ExtractionError("none of the sentences that give the means of heads could be read")

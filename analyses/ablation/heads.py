@@ -18,17 +18,17 @@ from torch import Tensor
 from ...corpora_loaders import Sentence, coarse_relation
 from ...corpora_loaders.tags import UPOS
 from ...reports.columns import HEAD, Schema, TableColumn
-from ...reports.drawing import COLUMN, finish, number_ticks, panel, styled
+from ...reports.drawing import COLUMN, finish, number_ticks, panel, with_style
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact
 from ...reports.finding import Finding
-from ...reports.format import head_name, named_head, number, rows_of, shown_head
+from ...reports.format import head_name, name_head, number, rows_of, shown_head
 from ...reports.shapes import heatmap
 from ...reports.table import ShownTable
 from ...reports.tables import records
 from ..contract import Request
 from ..counting.counting import CountWith
-from ..counting.exact_sums import ExactMetric, added, floating
+from ..counting.exact_sums import ExactMetric, add_values, floating
 from ..dependency.options import DependencyOptions
 from ..shared.explored import address, head_measures
 from .effects import EffectBatch
@@ -120,7 +120,7 @@ class Heads(AblationQuestion):
 
     def find(self, counts: Effects, lookups: Any, earlier: Mapping[str, Any]) -> HeadTables:
         """Return the tables of the effects on vectors and, if there are any, on predictions."""
-        return head_tables(counts.counted(self.name, HeadEffects))
+        return head_tables(counts.metrics_of(self.name, HeadEffects))
 
     def frames(self, answer: HeadTables, results: AblationResults) -> Mapping[str, pd.DataFrame]:
         """Return both tables."""
@@ -207,13 +207,13 @@ class HeadEffects(ExactMetric):
                 total = values[is_member].sum(0)  # before `added` rounds, so that a sentence is rounded only once
                 x = torch.stack([total, self._differences(total)], dim=-1)  # (heads, measures, 2)
                 # A mean over words is the ratio of the sums of x and n. Its variance needs their squares and products.
-                self.sums[group] = added(self.sums[group], torch.stack([x, x * x, x * n], dim=-1)[None])
+                self.sums[group] = add_values(self.sums[group], torch.stack([x, x * x, x * n], dim=-1)[None])
                 self.items[group] += torch.tensor([n, n * n, 1])
                 if group == self._index[EVERY]:
                     by_measure = total.T  # (measures, heads)
-                    self.pairs = added(self.pairs, (by_measure[:, :, None] * by_measure[:, None])[None])
+                    self.pairs = add_values(self.pairs, (by_measure[:, :, None] * by_measure[:, None])[None])
         if batch.importance is not None:
-            self.importance = added(self.importance, batch.importance)
+            self.importance = add_values(self.importance, batch.importance)
             self.inputs += len(batch.sentences)
 
     def _differences(self, total: Float[Tensor, "heads measures"]) -> Float[Tensor, "heads measures"]:
@@ -311,16 +311,19 @@ def head_tables(metrics: Sequence[HeadEffects]) -> HeadTables:
     if importance is not None:
         heads = heads.assign(importance=importance)
     largest = [
-        {"effect": measure, **_largest(metric, index)}
+        {"effect": measure, **_find_largest(metric, index)}
         for metric in metrics
         for index, measure in enumerate(metric.measures)
     ]
     return HeadTables(
-        _ordered(heads, ABLATION.names), _ordered(cells, GROUPS.names), pd.DataFrame(largest, columns=LARGEST), cells
+        _select_columns(heads, ABLATION.names),
+        _select_columns(cells, GROUPS.names),
+        pd.DataFrame(largest, columns=LARGEST),
+        cells,
     )
 
 
-def _ordered(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+def _select_columns(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """Return those of the columns that the table has, in their order."""
     return table[[name for name in names if name in table]].reset_index(drop=True)
 
@@ -350,7 +353,7 @@ def _effects_frame(metric: HeadEffects) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["by", "group", "layer", "head", "items", "sentences", *effect_columns])
 
 
-def _largest(metric: HeadEffects, measure: int) -> dict[str, Any]:
+def _find_largest(metric: HeadEffects, measure: int) -> dict[str, Any]:
     """Return the head with the largest effect on all words, and the head that comes closest to it."""
     effects = metric.compute()
     values, sentences = effects.mean[0, :, measure], int(effects.sentences[0])
@@ -398,15 +401,15 @@ def largest_effect(results: AblationResults) -> str:
     # Without the paired interval, that of one head has to be above that of the other.
     least_lead = row["lead_low"] if not pd.isna(row["lead_low"]) else top[f"{effect}_low"] - rival[f"{effect}_high"]
     if least_lead <= 0:
-        doubts.append(f"that of {named_head(rival)} may be as large (difference {lead})")
+        doubts.append(f"that of {name_head(rival)} may be as large (difference {lead})")
     if doubts:
         return (
-            f"{value} is the largest effect of switching off a head, that of {named_head(top)}, but it was not shown "
+            f"{value} is the largest effect of switching off a head, that of {name_head(top)}, but it was not shown "
             f"that this head changes most: {', and '.join(doubts)}."
         )
     return (
-        f"{value} is the effect of switching off {named_head(top)}, which changes most: {lead} more than "
-        f"{named_head(rival)}."
+        f"{value} is the effect of switching off {name_head(top)}, which changes most: {lead} more than "
+        f"{name_head(rival)}."
     )
 
 
@@ -420,11 +423,11 @@ def explored_heads(results: AblationResults, *, complete: bool) -> Contribution:
         text = f"{EFFECTS[results.effect]}: {number(row[results.effect], DIGITS)}"
         facts[head_name(row["layer"], row["head"])] = (Fact("without it", text, measure_id),)
     text = largest_effect(results)
-    findings = (Finding(text, address(head=named_head(results.lead), measure=measure_id)),) if text else ()
+    findings = (Finding(text, address(head=name_head(results.lead), measure=measure_id)),) if text else ()
     return Contribution(measures, findings, facts=facts)
 
 
-@styled
+@with_style
 def heads_figure(heads: pd.DataFrame, effect: str, *, title: str = "") -> Figure:
     """Draw the effect of every head as a heatmap: layers are rows, the first on top, and heads are columns."""
     values = heads.pivot_table(effect, "layer", "head", dropna=False)

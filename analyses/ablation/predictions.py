@@ -59,12 +59,12 @@ class Predictions(AblationQuestion):
         maker, counts = lookup_context.makers[-1], lookup_context.effects
         if maker.lm is None:
             return None
-        effect = counts.counted(HEADS, HeadEffects)[-1].compute().mean[0, :, 0]  # of each head on all words
+        effect = counts.metrics_of(HEADS, HeadEffects)[-1].compute().mean[0, :, 0]  # of each head on all words
         heads = heads_to_show(counts.metrics, counts.facts.heads, effect)
         words = sum(each.forward_passes for each in lookup_context.makers) * sum(
             len(each.words) for each in lookup_context.inputs
         )
-        sentences = affordable(sentences_to_show(counts.metrics, lookup_context.inputs), heads, maker, words)
+        sentences = limit_words(sentences_to_show(counts.metrics, lookup_context.inputs), heads, maker, words)
         batches = lookup_context.read(sentences, PredictionMaker(heads, maker)) if sentences else ()
         return [asdict(predicted) for batch in batches for predicted in batch]
 
@@ -87,7 +87,7 @@ def sentences_to_show(metrics: Mapping[str, Any], inputs: Sequence[Sentence]) ->
     """Return the first short ones of the sampled sentences, which are those that the explorer shows."""
     samples = [metric for metric in metrics.values() if isinstance(metric, InputSample)]
     words: dict[str, tuple[str, ...]] = {}  # of each input of the samples, by its id
-    for annotation in (sampled.annotation for sample in samples for sampled in sample.sampled()):
+    for annotation in (sampled.annotation for sample in samples for sampled in sample.sort_inputs()):
         rows = zip(annotation.rows, annotation.special, strict=True)
         words.setdefault(annotation.id, tuple(word for word, is_special in rows if not is_special))
     # Samples of windows and of pieces have other inputs.
@@ -96,7 +96,7 @@ def sentences_to_show(metrics: Mapping[str, Any], inputs: Sequence[Sentence]) ->
     return [by_id[id_] for id_ in words if id_ in by_id][:MAX_SENTENCES]
 
 
-def affordable(
+def limit_words(
     sentences: Sequence[Sentence], heads: Sequence[Head], maker: AblationMaker, words: float
 ) -> list[Sentence]:
     """Return the first of some sentences, as long as predictions read no more words in them than ``words``."""

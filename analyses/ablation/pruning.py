@@ -16,9 +16,9 @@ from torch import Tensor
 from ...extractors import SharedBatch
 from ...extractors.replaceable.heads_off import Head
 from ...reports.columns import Schema, TableColumn
-from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, finish, panel, styled
+from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, finish, panel, with_style
 from ..contract import Reader
-from ..counting.exact_sums import added, floating
+from ..counting.exact_sums import add_values, floating
 from .effects import AblationMaker
 from .heads import HeadEffects, Values
 from .rows import HEADS, LABELS, AblationQuestion, AblationResults, Effects, LookupContext, PlanContext
@@ -74,10 +74,12 @@ class Pruning(AblationQuestion):
         heads = counts.facts.heads
         if not len(inputs) or len(heads) < 2:
             return None
-        metric = counts.counted(HEADS, HeadEffects)[-1]
+        metric = counts.metrics_of(HEADS, HeadEffects)[-1]
         effect = metric.compute().mean[0, :, 0]  # the first effect of each head on all words
         by_order = orders(heads, effect, metric.mean_importance(), counts.facts.seed)
-        return [row for maker in lookup_context.makers for row in pruned(lookup_context.read, inputs, maker, by_order)]
+        return [
+            row for maker in lookup_context.makers for row in prune_heads(lookup_context.read, inputs, maker, by_order)
+        ]
 
     def find(self, counts: Effects, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the table. Merged runs have none, because each has looked at its own sentences."""
@@ -136,7 +138,7 @@ def sets_of(n_heads: int, *, importance: bool) -> int:
     return n_orders * (len(steps(n_heads)) - 1) + 1
 
 
-def pruned(
+def prune_heads(
     read: Reader, inputs: Sequence[Any], maker: AblationMaker, by_order: dict[tuple[str, int], list[Head]]
 ) -> list[dict[str, Any]]:
     """Return the effects of removing more and more heads in each of the `orders`, as rows."""
@@ -146,7 +148,7 @@ def pruned(
     sums, total = torch.zeros(len(unique), len(maker.measures), dtype=torch.int64), 0  # in fixed point
     for sums_of_batch in read(inputs, PruningMaker(unique, maker)):
         for sums_of_sentence, n_items in sums_of_batch:
-            sums, total = added(sums, sums_of_sentence[None]), total + n_items
+            sums, total = add_values(sums, sums_of_sentence[None]), total + n_items
     means = dict(zip(unique, (floating(sums) / max(total, 1)).tolist(), strict=True))
     return [
         {"order": order, "seed": draw, "heads": n_heads, "effect": measure, "value": value, "total": total}
@@ -167,7 +169,7 @@ def pruning_table(rows: Sequence[Mapping[str, Any]], n_heads: int) -> pd.DataFra
     return grouped[PRUNING.names]
 
 
-@styled
+@with_style
 def pruning_figure(pruning: pd.DataFrame, effect: str, *, title: str = "") -> Figure:
     """Draw the effect of removing heads against the share of heads that are gone, a line for each order."""
     figure, axes = panel(COLUMN, 2.8, "y")

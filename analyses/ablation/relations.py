@@ -233,7 +233,7 @@ def _relations(
     frequent = [row for row in rows_of(dependency.best) if row["total"] >= min_count]
     best_heads = [row for row in frequent if row["relation"] not in (*TOTALS, "root")]  # no head can find a root
     for measure in measures:
-        rows_or_none = (_compared(best, measure, of_relations, accuracy) for best in best_heads)
+        rows_or_none = (_compare_with_layer(best, measure, of_relations, accuracy) for best in best_heads)
         compared = [row for row in rows_or_none if row]
         for row in compared:
             row["everywhere"] = float(of_all_words.loc[(row["layer"], row["head"]), measure])
@@ -244,7 +244,7 @@ def _relations(
     return rows
 
 
-def _compared(
+def _compare_with_layer(
     best: Mapping[str, Any], measure: str, of_relations: pd.DataFrame, accuracy: pd.DataFrame
 ) -> dict[str, Any] | None:
     """Compare the best head of a relation with its layer; None if it or all the others were not switched off."""

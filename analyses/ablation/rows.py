@@ -65,11 +65,11 @@ DIGITS = 4
 def effect_bounds(name: str) -> Callable[[Row], str]:
     """Return a function that writes the interval of an effect in a row, as ``[low, high]``; nothing if it is NaN."""
 
-    def written_interval(row: Row) -> str:
+    def write_interval(row: Row) -> str:
         low, high = row[f"{name}_low"], row[f"{name}_high"]
         return "" if math.isnan(low) else f"[{number(low, DIGITS)}, {number(high, DIGITS)}]"
 
-    return written_interval
+    return write_interval
 
 
 LABELS = {
@@ -184,7 +184,7 @@ class Effects:
         """Whether all heads of the model were switched off."""
         return len(self.facts.heads) == self.facts.n_heads
 
-    def counted(self, question: str, metric: type[Counted_]) -> list[Counted_]:
+    def metrics_of(self, question: str, metric: type[Counted_]) -> list[Counted_]:
         """Return the metrics of the requests of a question, none if it has none."""
         return [self._counted.metric(name, metric) for name in self.facts.requests.get(question, ())]
 

@@ -78,12 +78,12 @@ class Alignment(AnalysisOfQuestions[AlignmentFacts, AlignmentResults, PlanContex
 
     def summary_of(self, results: AlignmentResults) -> Mapping[str, Any]:
         """Return all tables."""
-        frames = (each.frames(answer, results) for each, answer in self.asked(results))
+        frames = (each.frames(answer, results) for each, answer in self.pair_answers(results))
         return {name: records(table) for of_question in frames for name, table in of_question.items()}
 
     def show(self, results: AlignmentResults, width: int) -> RenderableType:
         """Return a table of error rates, layer by layer, of the best layers and heads, and of baselines."""
-        shown = [table for each, answer in self.asked(results) for table in each.show(answer, results)]
+        shown = [table for each, answer in self.pair_answers(results) for table in each.show(answer, results)]
         tables = [table.terminal(width) for table in shown if table.name in _IN_TERMINAL]
         return Group(*[part for table in tables for part in ("", table)][1:])  # an empty line before each other table
 

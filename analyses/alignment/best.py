@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...reports.columns import Schema, TableColumn, bounds
-from ...reports.drawing import COLUMN, PAGE, REVERSED, TEXT, finish, panels, styled
+from ...reports.drawing import COLUMN, PAGE, REVERSED, TEXT, finish, panels, with_style
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ...reports.format import head_name, rows_of, shown_head
@@ -96,10 +96,10 @@ class Best(AlignmentQuestion):
 
     def explore(self, answer: pd.DataFrame, counts: Aligned, results: AlignmentResults, kind: str) -> Contribution:
         """Say which head and which layer is the best, and whether they are better than the best baseline."""
-        return Contribution(findings=(*_lowest(results), *_beside_baseline(results)))
+        return Contribution(findings=(*_lowest(results), *_compare_with_baseline(results)))
 
 
-@styled
+@with_style
 def heads_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the error rate of every head as heatmaps of layers and heads, one for each setting and measure.
 
@@ -161,7 +161,7 @@ def _row_of_best(results: AlignmentResults, row: Mapping[str, Any]) -> dict[str,
     return rows_of(best)[0]
 
 
-def _beside_baseline(results: AlignmentResults) -> Iterator[Finding]:
+def _compare_with_baseline(results: AlignmentResults) -> Iterator[Finding]:
     """Say how many heads have an interval below the best baseline, and whether the best head is better held out."""
     baseline = _best_baseline(results)
     heads = results.single.dropna(subset=["low", "high"])

@@ -14,7 +14,7 @@ from ...reports.finding import Finding
 from ...reports.format import head_name, rows_of
 from ...reports.table import ShownTable
 from ...storage.writing import amount, verb
-from ..counting.held_out import beside_zero
+from ..counting.held_out import count_beside_zero
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import address, points
 from .accuracy import AlignmentCounts
@@ -102,7 +102,7 @@ def _findings(results: AlignmentResults) -> Iterator[Finding]:
         rows = table[table["contrast"] == name].dropna(subset=["low", "high"])
         if rows.empty:
             continue
-        worse, better = beside_zero(rows)
+        worse, better = count_beside_zero(rows)
         row = rows_of(rows.loc[[rows["difference"].abs().idxmax()]])[0]  # the finding leads to the largest difference
         n_unclear = len(rows) - better - worse
         others = "the other has" if n_unclear == 1 else "the others have"

@@ -30,7 +30,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ...extractors import Columns, MapBatch
-from ...storage.nearest import UnknownNameError, unknown
+from ...storage.nearest import UnknownNameError, describe_unknown
 
 Booleans = npt.NDArray[np.bool_]
 
@@ -54,7 +54,7 @@ def best_columns(
     # Returns the columns, 0-based, with −1 in rows of padding; and in which layers of an input a row has several
     # columns that are equal to the largest one.
     is_column = torch.arange(batch.maps.shape[-1]) < columns_of(batch).lengths[:, None]  # not padding
-    return _largest(batch.maps, rows_of(batch), is_column, tolerance)
+    return _find_largest(batch.maps, rows_of(batch), is_column, tolerance)
 
 
 def target_links(
@@ -75,7 +75,7 @@ def source_links(
 ) -> tuple[Int[Tensor, "batch layers heads words"], Bool[Tensor, "batch layers"]]:
     """Choose a target word for each source word, see `target_links`."""
     is_word = columns_of(batch).words
-    best, close = _largest(batch.maps.transpose(-1, -2), is_word, rows_of(batch), tolerance)
+    best, close = _find_largest(batch.maps.transpose(-1, -2), is_word, rows_of(batch), tolerance)
     links = best.new_full((*best.shape[:3], int(is_word.sum(1).max())), -1)
     for index, is_word_of_pair in enumerate(is_word):
         of_words = best[index][..., is_word_of_pair]
@@ -110,7 +110,7 @@ def columns_of(batch: MapBatch) -> Columns:
     return batch.columns or Columns(batch.lengths, batch.special, batch.labels)
 
 
-def _largest(
+def _find_largest(
     values: Float[Tensor, "batch layers heads n m"],
     is_asked: Bool[Tensor, "batch n"],
     is_candidate: Bool[Tensor, "batch m"],
@@ -159,7 +159,7 @@ def _best(
     return first, (equal.sum(-1) > 1).any(-1)
 
 
-def iterated_links(
+def iterate_links(
     batch: MapBatch, tolerance: float
 ) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers"]]:
     """Link the words of a batch, given the cosines of all words; see `itermax` and `target_links`."""
@@ -168,7 +168,7 @@ def iterated_links(
     return links.cpu(), close.cpu().any(-1)
 
 
-def symmetrized(forward: Booleans, reverse: Booleans, method: str) -> Booleans:
+def symmetrize(forward: Booleans, reverse: Booleans, method: str) -> Booleans:
     """Put tables of links of both directions together by a method; shape (…, source words, target words)."""
     if method == "intersection":
         return forward & reverse
@@ -176,14 +176,14 @@ def symmetrized(forward: Booleans, reverse: Booleans, method: str) -> Booleans:
         return forward | reverse
     known = ("intersection", "union", "grow-diag", "grow-diag-final")
     if method not in known:
-        raise UnknownNameError(unknown("symmetrization", method, known))
+        raise UnknownNameError(describe_unknown("symmetrization", method, known))
     result = np.zeros_like(forward)
     for index in np.ndindex(forward.shape[:-2]):
-        result[index] = _grown(forward[index], reverse[index], final=method == "grow-diag-final")
+        result[index] = _grow(forward[index], reverse[index], final=method == "grow-diag-final")
     return result
 
 
-def _grown(forward: Booleans, reverse: Booleans, *, final: bool) -> Booleans:
+def _grow(forward: Booleans, reverse: Booleans, *, final: bool) -> Booleans:
     """Grow the intersection of the tables of one pair into the union by grow-diag or, if final, grow-diag-final."""
     links = forward & reverse
     union = list(map(tuple, np.argwhere(forward | reverse).tolist()))  # by source word, then by target word

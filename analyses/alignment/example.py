@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from ...corpora_loaders.alignment import Link, SentencePair
 from ...extractors import MapBatch, Merge
 from ...extractors.translation import PairBatch
-from ...reports.drawing import BLUE, COLUMN, ORANGE, finish, panels, styled
+from ...reports.drawing import BLUE, COLUMN, ORANGE, finish, panels, with_style
 from ...reports.shapes import heatmap
 from ..contract import Reader
 from ..counting.resampling import sentence_keys
@@ -174,7 +174,7 @@ def read_example(
     )
 
 
-@styled
+@with_style
 def example_figure(example: AlignedExample, *, title: str = "") -> Figure:
     """Draw a sentence pair as matrices from target words to source words: gold links, and each measure."""
     has_gold = bool(example.possible)

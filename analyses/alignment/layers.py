@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...reports.columns import Explored, Row, Schema, TableColumn, bounds
-from ...reports.drawing import BLUE, COLUMN, GREEN, ORANGE, TEXT, by_layer, finish, panels, styled
+from ...reports.drawing import BLUE, COLUMN, GREEN, ORANGE, TEXT, by_layer, finish, panels, with_style
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Measure
 from ...reports.format import head_name, number, rows_of
@@ -185,7 +185,7 @@ def cell_rows(series: Series, counts: AlignmentCounts, *, has_gold: bool = True)
     return pd.DataFrame(rows)
 
 
-@styled
+@with_style
 def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the error rate of all heads together by layer, and the share of target words that rest on special tokens.
 

@@ -22,10 +22,10 @@ from ...extractors import MapBatch, Merge, is_punctuation
 from ...extractors.maps.batching import WINDOW
 from ...extractors.translation import PairBatch
 from ..plans import Reader
-from .decisions import SAME, Booleans, columns_of, iterated_links, source_links, symmetrized, target_links
+from .decisions import SAME, Booleans, columns_of, iterate_links, source_links, symmetrize, target_links
 from .series import FORWARD, ITERMAX, REVERSE, Series, map_makers, maps_of
 
-_DECIDE = {FORWARD: target_links, REVERSE: source_links, ITERMAX: iterated_links}
+_DECIDE = {FORWARD: target_links, REVERSE: source_links, ITERMAX: iterate_links}
 """How the links of each direction are made of maps."""
 
 
@@ -57,7 +57,7 @@ class LinkedPairs:
         if len(by_direction) == 1:
             return by_direction[0]
         forward, reverse = by_direction
-        return symmetrized(forward, reverse, series.direction)
+        return symmetrize(forward, reverse, series.direction)
 
     def _table(self, series: Series, index: int, layers: slice) -> Booleans:
         """Return which words of a pair are linked, see `tables`, in a series of one direction."""
@@ -70,12 +70,12 @@ class LinkedPairs:
         return np.asarray(links[..., None, :n_target] == np.arange(n_source)[:, None])
 
     @classmethod
-    def together(cls, parts: Sequence[LinkedPairs]) -> LinkedPairs:
+    def join(cls, parts: Sequence[LinkedPairs]) -> LinkedPairs:
         """Put the links of several batches of the same series together."""
         first = parts[0]
         return cls(
             tuple(pair for part in parts for pair in part.pairs),
-            {series: _joined([part.links[series] for part in parts], series) for series in first.links},
+            {series: _join([part.links[series] for part in parts], series) for series in first.links},
             {series: torch.cat([part.sizes[series] for part in parts]) for series in first.sizes},
         )
 
@@ -137,7 +137,7 @@ class LinkMaker:
         if not isinstance(batch, PairBatch):
             raise TypeError("links are made of batches of sentence pairs")
         of_passes = [self.in_float32(one_pass) for one_pass in batch.passes()]
-        linked = LinkedPairs.together([links for links, _ in of_passes])
+        linked = LinkedPairs.join([links for links, _ in of_passes])
         layers_to_read = torch.cat([n_layers for _, n_layers in of_passes]).tolist()
         undecided = {index: n_layers for index, n_layers in enumerate(layers_to_read) if n_layers}
         for indices, exact in batch.exact(map_makers(self.series, self.merge), undecided, depths=undecided):
@@ -214,7 +214,7 @@ def chosen_links(
             yield links_by_id.get(pair.id, ())
 
 
-def _joined(parts: Sequence[Tensor], series: Series) -> Tensor:
+def _join(parts: Sequence[Tensor], series: Series) -> Tensor:
     """Put links of several batches one after the other, filled up to the most words that a pair of any of them has."""
     no_link = False if series.direction == ITERMAX else -1
     max_sizes = [max(sizes) for sizes in zip(*(part.shape[3:] for part in parts), strict=True)]  # numbers of words

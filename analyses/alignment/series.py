@@ -113,11 +113,11 @@ def maps_of(series: Iterable[Series], merge: Merge, made: Sequence[MapBatch]) ->
         batch = by_maker[_map_maker(one_series, merge)]
         # The norm of all heads together is that of their sum, which has a maker of its own. The weight is a mean.
         is_mean = one_series.measure == "weight" and one_series.heads == TOGETHER
-        maps[one_series] = averaged_heads(batch) if is_mean else batch
+        maps[one_series] = average_heads(batch) if is_mean else batch
     return maps
 
 
-def averaged_heads(batch: MapBatch) -> MapBatch:
+def average_heads(batch: MapBatch) -> MapBatch:
     """Return the mean over the heads of each layer, which is the map of attention weights for all heads together."""
 
     def recompute(indices: Sequence[int], first_layers: int | None = None) -> list[Float[Tensor, "layers 1 n m"]]:

@@ -118,9 +118,9 @@ def head_map(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 0
     if clusters < 1:
         raise ValueError(f"there must be at least one cluster, not {clusters}")
     layers, numbers = layers_of(distances)
-    points, stress = _scaled(square, seed)
+    points, stress = _embed_heads(square, seed)
     x, y = points.T
-    cluster_of_head, silhouette = _clustered(square, tree_of(square), clusters)
+    cluster_of_head, silhouette = _cluster_heads(square, tree_of(square), clusters)
     embedding = pd.DataFrame({"layer": layers, "head": numbers, "x": x, "y": y, "cluster": cluster_of_head})
     if len(square) > 1:
         is_nearest, distance = nearest_of(square)
@@ -129,7 +129,7 @@ def head_map(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 0
     return HeadMap(embedding, stress, silhouette)
 
 
-def _scaled(square: Array, seed: int) -> tuple[Array, float]:
+def _embed_heads(square: Array, seed: int) -> tuple[Array, float]:
     """Return the coordinates of the heads, shape (heads, 2), and the stress of the embedding."""
     if not square.any():  # a single head, or heads that all attend alike
         return np.zeros((len(square), 2)), 0.0
@@ -167,7 +167,7 @@ def _euclidean(points: Array) -> Array:
     return cast(Array, np.sqrt(squared))
 
 
-def _clustered(square: Array, merges: Array, n_clusters: int) -> tuple[list[int], float]:
+def _cluster_heads(square: Array, merges: Array, n_clusters: int) -> tuple[list[int], float]:
     """Return the number of the cluster of each head, the largest cluster being 1, and the mean silhouette."""
     clusters = fcluster(merges, n_clusters, "maxclust").tolist() if len(square) > 1 else [1]  # of each head
     # Of clusters of the same size, that of the first head comes first.

@@ -52,12 +52,12 @@ from torch import Tensor
 from ...extractors import MapBatch
 from ...extractors.threads import one_thread
 from ...reports.columns import Schema, TableColumn
-from ...reports.drawing import GREY, PAGE, REVERSED, TEXT, finish, layer_shades, styled
+from ...reports.drawing import GREY, PAGE, REVERSED, TEXT, finish, layer_shades, with_style
 from ...reports.explorer.contribution import Contribution
 from ...reports.format import head_name, rows_of
 from ..contract import Request
 from ..counting.counting import CountMaps
-from ..counting.exact_sums import fixed, floating
+from ..counting.exact_sums import floating, to_fixed_point
 from ..counting.metric import Metric
 from ..shared.explored import address
 from ..surface.batches import DISTANCE_SMOOTHING, check_rows, check_shape
@@ -144,7 +144,7 @@ class AllDistances(ClusterQuestion):
 
     def find(self, counts: Distances, lookups: Any, earlier: Mapping[str, Any]) -> HeadDistanceTables | None:
         """Return the distances."""
-        for metric in counts.counted(self.name, HeadDistances):
+        for metric in counts.metrics_of(self.name, HeadDistances):
             return metric.compute()
         return None
 
@@ -306,7 +306,7 @@ def _sums_of_block(cells: Cells, n_heads: int) -> Int[Tensor, "shifts heads"]:
     np.vecdot(values, logarithms, out=sums_of_runs[0])
     totals = sums_of_runs.astype(np.float64)
     totals[0] += values.sum(-1, dtype=np.float64)  # log₂ 2 · Σ F p
-    return fixed(torch.from_numpy(totals * (math.log(2) / _FACTOR))).sum(-1)
+    return to_fixed_point(torch.from_numpy(totals * (math.log(2) / _FACTOR))).sum(-1)
 
 
 def _doubled_divergences(sums: Int[Tensor, "shifts heads"]) -> Int[Tensor, "heads heads"]:
@@ -330,7 +330,7 @@ def tree_of(square: Array) -> Array:
     return linkage(squareform(square), method="average") if len(square) > 1 else np.empty((0, 4))
 
 
-@styled
+@with_style
 def distances_figure(distances: pd.DataFrame, heads: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the distances of all heads as a matrix in the order of the tree, which stands in its left margin."""
     # Heads that attend alike are dark blocks. The names of heads have the colors of their layers.

@@ -53,7 +53,7 @@ class Distances:
     def __init__(self, options: OptionSet, plan_counts: PlanCounts[ClusterFacts]) -> None:
         self.options, self.facts, self._counted = options, plan_counts.facts, plan_counts
 
-    def counted(self, question: str, metric: type[Counted_]) -> list[Counted_]:
+    def metrics_of(self, question: str, metric: type[Counted_]) -> list[Counted_]:
         """Return the metrics of the requests of a question, none if it has none."""
         return [self._counted.metric(name, metric) for name in self.facts.requests.get(question, ())]
 
@@ -81,7 +81,7 @@ class Heads(ClusterQuestion):
 
     def find(self, counts: Distances, lookups: Any, earlier: Mapping[str, Any]) -> LabeledHeads | None:
         """Return the statistics of the heads with their labels, and with relations if they are analyzed."""
-        for metric in counts.counted(self.name, SurfaceStatistics):
+        for metric in counts.metrics_of(self.name, SurfaceStatistics):
             heads = label_heads(metric.compute().heads, Thresholds.chosen(counts.options))
             relations = relations_of(earlier)
             heads = heads if relations is None else heads.merge(relations, on=["layer", "head"], how="left")

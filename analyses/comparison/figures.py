@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLUE, GREY, ORANGE, PAGE, TEXT, finish, panel, styled
+from ...reports.drawing import BLUE, GREY, ORANGE, PAGE, TEXT, finish, panel, with_style
 from ...reports.shapes import intervals, name_rows
 from .differences import Difference
 from .findings import group_name, view_of
@@ -18,7 +18,7 @@ _LABEL = 48  # characters of a label in one line
 _MAX_HEADING = 36  # characters that have room above the values on the right
 
 
-@styled
+@with_style
 def contrast_figure(contrast: Contrast) -> Figure | None:
     """Draw the difference of each tested group with its interval, the largest one on top."""
     # If no group is tested, all groups with a difference are drawn, and the legend says that they are not tested.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...reports.finding import Finding
-from ...reports.format import number, number_interval, signed
+from ...reports.format import number, number_interval, signed_number
 from ...storage.writing import amount, verb
 from ..counting.comparable import Measured
 from ..dependency.accuracy import TOTALS
@@ -28,7 +28,7 @@ def kinds_findings(comparison: Comparison) -> Iterator[Finding]:
             view = view_of(contrast, clearest(rows)[0])
             found = Finding(difference_text(contrast, rows, noun="the map ", heads=True), view)
             said.append(((contrast.analysis, contrast.first.map, contrast.second.map), contrast, rows, found))
-    yield from together_said(said)
+    yield from join_findings(said)
 
 
 def comparison_findings(comparison: Comparison, reports: Mapping[str, str] | None = None) -> tuple[Finding, ...]:
@@ -46,14 +46,14 @@ def comparison_findings(comparison: Comparison, reports: Mapping[str, str] | Non
             about_chosen_heads.append((key, contrast, of_heads, found))
         elif others := [row for row in contrast.tested if row.group not in TOTALS]:
             about_others.append((others, Finding(difference_text(contrast, others, heads=False), table)))
-    return (*together_said(about_chosen_heads), *clear_first(about_others))[:_MAX_FINDINGS]
+    return (*join_findings(about_chosen_heads), *sort_by_clarity(about_others))[:_MAX_FINDINGS]
 
 
 Said = tuple[tuple[str, ...], Contrast, Sequence[Difference], Finding]
 """What is said of a contrast: what those of the same sides have in common, the contrast, its rows and the finding."""
 
 
-def together_said(said: Iterable[Said]) -> tuple[Finding, ...]:
+def join_findings(said: Iterable[Said]) -> tuple[Finding, ...]:
     """Return one finding for each pair of sides: what is said of their gains, and then of their accuracies.
 
     On other text, a head may find more only because the rules of that text do, too.
@@ -67,7 +67,7 @@ def together_said(said: Iterable[Said]) -> tuple[Finding, ...]:
     findings = []
     for (rows, first), *others in by_sides.values():
         findings.append((rows, replace(first, more=" ".join(finding.whole for _, finding in others))))
-    return clear_first(findings)
+    return sort_by_clarity(findings)
 
 
 def _is_clear(findings: Sequence[tuple[Sequence[Difference], Finding]]) -> bool:
@@ -75,7 +75,7 @@ def _is_clear(findings: Sequence[tuple[Sequence[Difference], Finding]]) -> bool:
     return bool(findings) and clearest(findings[0][0])[0].significant
 
 
-def clear_first(findings: Sequence[tuple[Sequence[Difference], Finding]]) -> tuple[Finding, ...]:
+def sort_by_clarity(findings: Sequence[tuple[Sequence[Difference], Finding]]) -> tuple[Finding, ...]:
     """Return the first few findings, given with their differences; those about a clear difference come first."""
     clear = [finding for rows, finding in findings if clearest(rows)[0].significant]
     unclear = [finding for rows, finding in findings if not clearest(rows)[0].significant]
@@ -103,7 +103,7 @@ def difference_text(
         text = f"0 of {tested} {differ} clearly between {first} and {second} ({quantity}; {adjusted})."
         if not clear:
             return f"{text} No difference is larger than rounding."
-        return f"{text} The largest difference: {_named(contrast, clear[0])}."
+        return f"{text} The largest difference: {_write_values(contrast, clear[0])}."
     n_more = sum(row.difference > 0 for row in clear)
     n_less = len(clear) - n_more
     more_often = n_more >= n_less  # the larger number comes first
@@ -114,7 +114,7 @@ def difference_text(
     elif not heads:
         does = f"has {'larger' if more_often else 'smaller'} values"
         less = "smaller ones" if more_often else "larger ones"
-    largest = [_named(contrast, row) for row in clear[:_MAX_NAMED]]
+    largest = [_write_values(contrast, row) for row in clear[:_MAX_NAMED]]
     return (
         f"{max(n_more, n_less)} of {tested}: {first} clearly {does} than {second}, and {less} in "
         f"{min(n_more, n_less)} ({quantity}; "
@@ -139,7 +139,7 @@ def clearest(rows: Sequence[Difference]) -> list[Difference]:
     return [row for row in ordered if row.significant] or ordered
 
 
-def _named(contrast: Contrast, row: Difference) -> str:
+def _write_values(contrast: Contrast, row: Difference) -> str:
     """Write the values of a group on both sides, their numbers, and the difference with its interval."""
     sides = (contrast.first, row.first), (contrast.second, row.second)
     values = ", ".join(f"{side.name} {_value(contrast, measured)}" for side, measured in sides if measured)
@@ -150,7 +150,7 @@ def _named(contrast: Contrast, row: Difference) -> str:
     if contrast.is_share:
         difference = points(row.difference, row.low, row.high)
     else:
-        difference = f"{signed(row.difference)} {contrast.unit} {number_interval(row.low, row.high)}".rstrip()
+        difference = f"{signed_number(row.difference)} {contrast.unit} {number_interval(row.low, row.high)}".rstrip()
     adjusted = "" if row.significant else f", adjusted p = {row.p_holm:.3f}"
     return f"{group_name(contrast, row.group)} ({values}, n = {counts}; {difference}{adjusted})"
 
@@ -173,17 +173,17 @@ def _value(contrast: Contrast, measured: Measured) -> str:
 
 def view_of(contrast: Contrast, row: Difference) -> str:
     """Return the view of the head that finds more."""
-    return view_of_side(contrast, row.group, *_better(contrast, row))
+    return view_of_side(contrast, row.group, *_find_better(contrast, row))
 
 
 def view_of_better(contrast: Contrast, row: Difference, reports: Mapping[str, str]) -> str:
     """Return the view of the head that finds more in the report of its run; empty if there is no report."""
-    side, choice = _better(contrast, row)
+    side, choice = _find_better(contrast, row)
     report = reports.get(side.run)
     return f"{report}{view_of_side(contrast, row.group, side, choice)}" if report else ""
 
 
-def _better(contrast: Contrast, row: Difference) -> tuple[Side, str]:
+def _find_better(contrast: Contrast, row: Difference) -> tuple[Side, str]:
     """Return the side with the larger value, and the head that it chose."""
     side, measured = (contrast.first, row.first) if row.difference > 0 else (contrast.second, row.second)
     return side, (measured.choice if measured else "")

@@ -14,7 +14,7 @@ from rich.console import Group, RenderableType
 
 from ...reports.columns import Row, TableColumn, bounds
 from ...reports.finding import Finding
-from ...reports.format import number_interval, signed
+from ...reports.format import number_interval, signed_number
 from ...reports.page import Section
 from ...reports.streams import WIDE
 from ...reports.table import ShownTable, as_line, findings_list
@@ -56,8 +56,8 @@ def comparison_section(
                 "contrast": contrast,
                 "heading": heading(contrast),
                 "family": _family(contrast),
-                "names": _shortened(_names(contrast)),
-                "short": heading(contrast, _shortened(_names(contrast))),
+                "names": _shorten_names(_names(contrast)),
+                "short": heading(contrast, _shorten_names(_names(contrast))),
                 "table": contrast_table(contrast, name=f"{name}_{number}", reports=reports),
                 "above": sum(row.significant and row.difference > 0 for row in contrast.tested),
                 "below": sum(row.significant and row.difference < 0 for row in contrast.tested),
@@ -187,7 +187,7 @@ def _names(contrast: Contrast) -> tuple[str, str]:
     return contrast.first.name, contrast.second.name
 
 
-def _shortened(names: Sequence[str]) -> Sequence[str]:
+def _shorten_names(names: Sequence[str]) -> Sequence[str]:
     """Shorten long names in the middle, unless what distinguishes them is there."""
     half = _MAX_NAME // 2
     short = [name if len(name) <= _MAX_NAME else f"{name[:half]}…{name[1 - half :]}" for name in names]
@@ -216,7 +216,7 @@ def shown_columns(contrast: Contrast, reports: Mapping[str, str]) -> list[TableC
             "points" if is_share else "number",
             "",
             "difference",
-            cell=None if is_share else lambda row: signed(row["difference"]),
+            cell=None if is_share else lambda row: signed_number(row["difference"]),
             beside=bounds() if is_share else lambda row: number_interval(row["low"], row["high"]),
             beside_in="any",
         ),

@@ -18,7 +18,7 @@ from torch import Tensor
 from ...corpora_loaders.coreference import TYPES, Mention
 from ...corpora_loaders.documents import Documents
 from ...extractors import MapBatch, Window
-from ..counting.best_head import best_head, cells_of_groups, drawn, heldout, interval, rate, rates
+from ..counting.best_head import best_head, cells_of_groups, heldout, interval, rate, rates, sum_groups
 from ..counting.held_out import heldout_gain
 from ..counting.outcomes import Counts, OutcomeCounts
 from .decisions import (
@@ -246,8 +246,8 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
     if not n:  # no decisions that could choose a head
         head_columns |= dict.fromkeys(("layer", "head", "direction", "tied"))
     right_of_baselines = subsets.baselines[rows, 0].sum(0).tolist()
-    drawn_total = drawn(replicates.total[rows])  # one number per replicate, as all that is drawn
-    drawn_right = drawn(replicates.correct[(rows, slice(None), policy, *chosen)])
+    drawn_total = sum_groups(replicates.total[rows])  # one number per replicate, as all that is drawn
+    drawn_right = sum_groups(replicates.correct[(rows, slice(None), policy, *chosen)])
     low, high = interval(rates(drawn_right, drawn_total))
     baseline_columns: dict[str, float] = {}
     for baseline, right in zip(BASELINES, right_of_baselines, strict=True):
@@ -256,7 +256,7 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
     gain_columns = {}
     for column, index in (("gain", RULES), ("gain_nearest", BASELINES.index("nearest"))):
         gain_columns[column] = rate(n_right - right_of_baselines[index], n)
-        drawn_gains = rates(drawn_right - drawn(replicates.baselines[rows, :, index]), drawn_total)
+        drawn_gains = rates(drawn_right - sum_groups(replicates.baselines[rows, :, index]), drawn_total)
         gain_columns[f"{column}_low"], gain_columns[f"{column}_high"] = interval(drawn_gains)
     of_policy, drawn_of_policy = (
         replace(counts, correct=counts.correct[:, :, policy]) for counts in (subsets, replicates)
@@ -278,7 +278,7 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
 def _baseline(index: int, name: str, rows: list[int], subsets: Counts, replicates: Counts) -> dict[str, Any]:
     """Return the row of a baseline for mentions of a type, whose counts have these indices."""
     right, n = int(subsets.baselines[rows, 0, index].sum()), int(subsets.total[rows, 0].sum())
-    low, high = interval(rates(drawn(replicates.baselines[rows, :, index]), drawn(replicates.total[rows])))
+    low, high = interval(rates(sum_groups(replicates.baselines[rows, :, index]), sum_groups(replicates.total[rows])))
     return {
         "baseline": BASELINES[index],
         "type": name,

@@ -22,7 +22,7 @@ from ...reports.format import best_direction, head_name, rare_in_parentheses, ro
 from ...reports.table import ShownTable
 from ...storage.writing import amount, verb
 from ..contract import Request
-from ..counting.best_head import drawn
+from ..counting.best_head import sum_groups
 from ..counting.held_out import NO_CLAIM, side_of_baseline
 from ..counting.outcomes import effective_units
 from ..counting.resampling import FEWEST_UNITS
@@ -394,7 +394,7 @@ def _style(row: Row) -> str:
 
 def finding_of(row: Mapping[str, Any], results: CoreferenceResults, kind: str) -> Finding:
     """Say how the best head of all types compares with the rules, if enough mentions and documents say so."""
-    head, strongest = f"head {head_name(row['layer'], row['head'])}", _strongest(row)
+    head, strongest = f"head {head_name(row['layer'], row['head'])}", _describe_strongest(row)
     is_claimed, have = row["type"] in results.claimed, verb(row["total"], "have", "has")
     if is_claimed and not math.isnan(row["heldout_gain"]):
         text = (
@@ -412,7 +412,7 @@ def finding_of(row: Mapping[str, Any], results: CoreferenceResults, kind: str) -
     return Finding(f"{text}.", address_of(row, kind))
 
 
-def _strongest(row: Mapping[str, Any]) -> str:
+def _describe_strongest(row: Mapping[str, Any]) -> str:
     """Say what the strongest baseline finds. None of them is chosen, so that none has to be held out."""
     names = {
         "rule_based": "the rules",
@@ -443,8 +443,8 @@ def _measures(
 ) -> Iterator[Measure]:
     """Yield the accuracies of all heads for one type of mention, and the gains over rules, in both directions."""
     members, policy = counts.metric.members()[str(row["type"])], POLICIES.index(str(row["candidates"]))
-    total = drawn(counts.replicates.total[members])
-    correct = drawn(counts.replicates.correct[members, :, policy])  # replicate, direction, layer, head
+    total = sum_groups(counts.replicates.total[members])
+    correct = sum_groups(counts.replicates.correct[members, :, policy])  # replicate, direction, layer, head
     is_drawn = total > 0
     # Rules that choose among fewer candidates than the heads are nothing to subtract.
     rule = best_rule(rules_of(row, counts, results)) if row["candidates"] == "preceding" else None

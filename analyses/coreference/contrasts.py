@@ -29,8 +29,8 @@ from ...reports.columns import Row, Schema, TableColumn, bounds
 from ...reports.format import ARROWS, direction, head_name, percent, rows_of, shown_head
 from ...reports.format import interval as in_brackets
 from ...reports.table import ShownTable
-from ..counting.best_head import best_head, both_halves, drawn, interval, intervals, rate
-from ..counting.held_out import beside_zero
+from ..counting.best_head import best_head, both_halves, interval, intervals, rate, sum_groups
+from ..counting.held_out import count_beside_zero
 from ..counting.outcomes import Counts
 from ..counting.resampling import FEWEST_UNITS, effective_number_drawn
 from ..shared.best_heads import estimate
@@ -287,7 +287,7 @@ def shown_comparisons(tables: GroupTables, policy: str) -> list[dict[str, Any]]:
     of_heads = by_comparison(tables.heads, policy)
     for (first, second), rows in by_comparison(tables.largest, policy).items():
         heads = of_heads[first, second]
-        above, below = beside_zero(heads, "simultaneous_low", "simultaneous_high")
+        above, below = count_beside_zero(heads, "simultaneous_low", "simultaneous_high")
         comparisons.append(
             {
                 "first": first,
@@ -325,8 +325,8 @@ def best_head_contrast(
         rows = labels[label]
         right, n = int(correct[(rows, *best)].sum()), int(total[rows].sum())
         row |= {prefix: label, f"{prefix}_correct": right, f"{prefix}_total": n, f"{prefix}_accuracy": rate(right, n)}
-        drawn_right = drawn(replicates.correct[(rows, slice(None), policy, *best)])
-        drawn_counts.append((drawn_right, drawn(replicates.total[rows])))
+        drawn_right = sum_groups(replicates.correct[(rows, slice(None), policy, *best)])
+        drawn_counts.append((drawn_right, sum_groups(replicates.total[rows])))
     first, second = row["first_accuracy"], row["second_accuracy"]
     # A replicate that draws no decision of a group, or no right one of the second, is left out of an interval.
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -357,21 +357,21 @@ def contrast_tables(
     # Ties go to the higher layer, then to the higher head, then to the last direction, as for the best head.
     by_preference = np.moveaxis(np.arange(n_places).reshape(shape), 0, -1).ravel()
 
-    def ranked(values: Array) -> Array:
+    def rank_values(values: Array) -> Array:
         """Return the places from the largest value to the smallest."""
         ascending = np.argsort(values[..., by_preference], axis=-1, kind="stable")
         return np.asarray(by_preference[ascending[..., ::-1]])
 
-    contrasts = _exact(correct_of_all, total_of_all)
+    contrasts = _contrasts_times_totals(correct_of_all, total_of_all)
     # Axes: the split, the half that chooses, the group, and the place. The other half scores.
     correct_in_halves, total_in_halves = both_halves(correct), both_halves(total)
-    contrasts_in_halves = _exact(correct_in_halves, total_in_halves)
+    contrasts_in_halves = _contrasts_times_totals(correct_in_halves, total_in_halves)
     can_choose = np.asarray((total_in_halves > 0).all(-1))  # split, half: a group without decisions has no contrast
     rows = []
     sides = ((1, pair[0]), (-1, pair[1])) if total_of_all.all() else ()  # a group without decisions has no contrast
     for sign, higher in sides:
-        places = [place for place in ranked(sign * contrasts)[:SHOWN] if sign * contrasts[place] > 0]
-        chosen_in_halves = ranked(sign * contrasts_in_halves)[..., : len(places)]
+        places = [place for place in rank_values(sign * contrasts)[:SHOWN] if sign * contrasts[place] > 0]
+        chosen_in_halves = rank_values(sign * contrasts_in_halves)[..., : len(places)]
         for rank, row in enumerate(rows_of(every_head.iloc[places])):
             chosen = chosen_in_halves[..., rank]  # split, half
             same = int((chosen == places[rank])[can_choose].sum())
@@ -380,7 +380,7 @@ def contrast_tables(
     return every_head, pd.DataFrame(rows, columns=LARGEST_CONTRASTS.names)
 
 
-def _exact(correct: Array, total: Array) -> Array:
+def _contrasts_times_totals(correct: Array, total: Array) -> Array:
     """Return the contrasts times both totals. These are integers, so that equal contrasts compare as equal."""
     # correct: the right decisions, shape (…, 2 groups, places).
     # total: the numbers of decisions, shape (…, 2 groups).
@@ -431,10 +431,10 @@ def _every_head(
         columns |= {f"{prefix}_correct": right.ravel(), f"{prefix}_total": n}
         columns[f"{prefix}_accuracy"] = right.ravel() / n if n else np.full(len(head), np.nan)
     estimate = columns["first_accuracy"] - columns["second_accuracy"]
-    drawn_total = np.stack([drawn(replicates.total[rows]) for rows in groups])
+    drawn_total = np.stack([sum_groups(replicates.total[rows]) for rows in groups])
     is_drawn = (drawn_total > 0).all(0)  # whether a replicate draws decisions of both groups
     drawn_first, drawn_second = (  # replicate, head
-        drawn(replicates.correct[rows, :, policy]).reshape(-1, len(head))[is_drawn] / drawn_n[is_drawn, None]
+        sum_groups(replicates.correct[rows, :, policy]).reshape(-1, len(head))[is_drawn] / drawn_n[is_drawn, None]
         for rows, drawn_n in zip(groups, drawn_total, strict=True)
     )
     drawn_differences = drawn_first - drawn_second

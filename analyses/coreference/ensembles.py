@@ -21,13 +21,13 @@ from ..counting.outcomes import SPLITS
 from ..counting.resampling import halves, poisson_weights
 from ..dependency.decisions import word_positions
 from ..shared.ensembles import (
-    divided_rows,
+    describe_ensemble,
+    divide_rows,
     ensemble_schema,
     ensemble_table,
     finds_more,
-    found_together,
     right_alone,
-    scored_ensembles,
+    score_ensembles,
     shown_ensembles,
     with_intervals,
 )
@@ -105,7 +105,7 @@ class Ensembles(CoreferenceQuestion):
         if better:
             rules = {row["type"]: share(row["rule_based_accuracy"]) for row in results.best_rows}
             gains = "; ".join(
-                found_together(mentions_of(row), row, beside=f", the rules {rules[row['type']]}") for row in better
+                describe_ensemble(mentions_of(row), row, beside=f", the rules {rules[row['type']]}") for row in better
             )
             text = (
                 f"{len(better)} of {counted} {have} more antecedents that averaged maps of several heads find than one "
@@ -146,7 +146,7 @@ def ensemble_rows(
             padded_values[row, :, :n_candidates] = values[mention]
             padded_gold[row, :n_candidates] = gold[mention]
         alone_used = np.stack([alone[mention] for mention in used])
-        counts, _ = scored_ensembles(
+        counts, _ = score_ensembles(
             padded_values, alone_used, padded_gold, family_index[used], in_first_half, draws, most, shape, method
         )
         rows.append({"candidates": policy, "type": type_name, **counts})
@@ -180,7 +180,7 @@ def _read_mentions(
                 alone.append(right_alone(of_mention, gold[-1][None])[0])
                 if method != "raw":
                     totals = np.abs(maps[..., position[index, : len(window)]]).sum(-1).reshape(-1, maps.shape[-1])
-                    of_mention = divided_rows(of_mention, totals[:, [mention]], totals[:, places])
+                    of_mention = divide_rows(of_mention, totals[:, [mention]], totals[:, places])
                 values.append(of_mention[0])
         if len(types) >= MENTIONS:
             break

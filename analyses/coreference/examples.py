@@ -115,7 +115,7 @@ class Examples(CoreferenceQuestion):
         head = None if lookups["head"] is None else tuple(lookups["head"])
         if head != counts.best_head:
             return ()
-        examples = [_read(example) for example in lookups["examples"]]
+        examples = [_read_example(example) for example in lookups["examples"]]
         right, wrong = ([example for example in examples if example.right == side] for side in (True, False))
         return (*right[:EXAMPLES], *wrong[:EXAMPLES])
 
@@ -129,7 +129,7 @@ class Examples(CoreferenceQuestion):
         return {DECISIONS.name: pd.DataFrame(candidates, columns=DECISIONS.names)}
 
 
-def _read(example: Mapping[str, Any]) -> ShownExample:
+def _read_example(example: Mapping[str, Any]) -> ShownExample:
     """Return an example that was stored as plain data."""
     return ShownExample(
         **{**example, "candidates": tuple(ShownCandidate(**candidate) for candidate in example["candidates"])}
@@ -179,29 +179,29 @@ def shown_example(decision: Decision, policy: str) -> ShownExample:
     text_of_head = {other.head: document.text(other) for other in reversed(shown) if other.head is not None}
     ranked = sorted(weights.items(), key=lambda item: (-item[1], item[0]))  # the heaviest word first
     candidates = [
-        ShownCandidate(rank, _short(text_of_head.get(word, words[word])), words[word], weight, word in choice.gold)
+        ShownCandidate(rank, _shorten(text_of_head.get(word, words[word])), words[word], weight, word in choice.gold)
         for rank, (word, weight) in enumerate(ranked, start=1)
         if rank <= _SHOWN_CANDIDATES or word in choice.gold
     ]
     return ShownExample(
         right=right,
         document=document.id,
-        before=_shortened_context(words[sentence_start : mention.start], last=True),
+        before=_shorten_context(words[sentence_start : mention.start], last=True),
         mention=document.text(mention),
-        after=_shortened_context(words[mention.stop : next_start]),
+        after=_shorten_context(words[mention.stop : next_start]),
         type=mention.type,
         candidates=tuple(candidates),
         of=len(ranked),
     )
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     """Shorten a text to its first words."""
     words = text.split()
     return text if len(words) <= _SHOWN_WORDS else " ".join(words[:_SHOWN_WORDS]) + " …"
 
 
-def _shortened_context(words: Sequence[str], *, last: bool = False) -> str:
+def _shorten_context(words: Sequence[str], *, last: bool = False) -> str:
     """Return the first, or last, `_SHOWN_WORDS` words as running text."""
     if len(words) <= _SHOWN_WORDS:
         return running_text(words)

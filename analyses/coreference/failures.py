@@ -193,7 +193,7 @@ class Failures(CoreferenceQuestion):
     def find(self, counts: Mentions, lookups: Any, earlier: Mapping[str, Any]) -> FailureTables | None:
         """Return the tables of the best head of each type of mention, or of the heads that were named."""
         chosen, tables = counts.options[FailureOptions].failures, counts.tables
-        for metric in counts.counted(self.name, CoreferenceFailures):
+        for metric in counts.metrics_of(self.name, CoreferenceFailures):
             return failure_tables(metric, tables.best, tables.cells, chosen)
         return None
 
@@ -208,10 +208,10 @@ class Failures(CoreferenceQuestion):
     def values(self, answer: FailureTables, results: CoreferenceResults) -> Mapping[str, Any]:
         """Return the links to the wrong picks for each type of mention."""
 
-        def asked(type_: str) -> Mapping[str, str | None]:
+        def query_of(type_: str) -> Mapping[str, str | None]:
             return {"relation": "coreference", "tag": None if type_ == ALL else type_}
 
-        return {"mistakes": links_to_mistakes(rows_of(answer.picked), "type", asked)}
+        return {"mistakes": links_to_mistakes(rows_of(answer.picked), "type", query_of)}
 
     def explore(
         self, answer: FailureTables, counts: Mentions, results: CoreferenceResults, kind: str
@@ -330,10 +330,10 @@ def failure_tables(
     """Make the tables of the best head of each type of mention (``best``), or of other heads (``2-2``)."""
     # best, cells: the tables of best heads and of all heads, of which the candidates that were counted are used.
     best, cells = under(metric.candidates, best), under(metric.candidates, cells)
-    return tables_of_heads(_chosen(metric, best, cells, chosen), (FAILURES, PICKED))
+    return tables_of_heads(_chosen_heads(metric, best, cells, chosen), (FAILURES, PICKED))
 
 
-def _chosen(
+def _chosen_heads(
     metric: CoreferenceFailures, best: pd.DataFrame, cells: pd.DataFrame, chosen: Sequence[str]
 ) -> Iterator[ChosenHead]:
     """Yield the chosen heads of each type of mention."""

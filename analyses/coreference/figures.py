@@ -26,10 +26,10 @@ from ...reports.drawing import (
     finish,
     panel,
     panels,
-    styled,
+    with_style,
 )
 from ...reports.format import ARROWS, best_head, head_name, rows_of
-from ...reports.shapes import apart, by_bins, heads_map, intervals, mark_head, name_rows
+from ...reports.shapes import by_bins, heads_map, intervals, mark_head, move_apart, name_rows
 from ..shared.explored import address
 from .decisions import BASELINES, DIRECTIONS, column_name
 
@@ -48,7 +48,7 @@ _SPACING = 5.5
 _Head = tuple[str, int, int]  # direction, layer, head
 
 
-@styled
+@with_style
 def best_figure(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] | None, *, title: str = "") -> Figure:
     """Draw the accuracy of the best head by type of mention with its interval, beside the baselines."""
     rows = rows_of(best[best["total"] > 0])
@@ -79,7 +79,7 @@ def best_figure(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] |
     return figure
 
 
-@styled
+@with_style
 def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, policy: str, *, title: str = "") -> Figure:
     """Draw layer × head heatmaps, one per direction, over all types of mentions, with the best head marked."""
     shown = cells[(cells["candidates"] == policy) & (cells["type"] == "all")]
@@ -104,7 +104,7 @@ def _link(direction: str, layer: int, head: int) -> str:
     return PAGE + address(head=head_name(layer, head), relation="coreference", direction=direction)
 
 
-@styled
+@with_style
 def distance_figure(distances: pd.DataFrame, best: pd.DataFrame, policy: str, *, title: str = "") -> Figure:
     """Draw the accuracy of the best head and of the baselines by the distance to the nearest antecedent."""
     best_row = rows_of(best[best["type"] == "all"])[0]
@@ -146,7 +146,7 @@ def _baseline_label(name: str) -> str:
     return {"nearest": "nearest mention", "head match": "same head word", "rule-based": "rules"}.get(name, "chance")
 
 
-@styled
+@with_style
 def contrasts_figure(
     compared: Mapping[tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]], best: pd.DataFrame, *, title: str = ""
 ) -> Figure:
@@ -189,7 +189,7 @@ def _panel(axes: Axes, heads: pd.DataFrame, colors: dict[_Head, str]) -> None:
     above = [label for label in labels if label not in below]
     for side, distance, alignment in ((below, 7, "left"), (above, -7, "right")):
         side.sort(key=lambda label: label[1])
-        for (x, y, text, color), height in zip(side, apart([label[1] for label in side], _SPACING), strict=True):
+        for (x, y, text, color), height in zip(side, move_apart([label[1] for label in side], _SPACING), strict=True):
             axes.annotate(
                 text,
                 (x, y),

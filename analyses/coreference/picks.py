@@ -95,7 +95,7 @@ def picks(
         words = np.array([choice.head for choice in in_window]) - window.start
         is_gold = related_in_window == ANTECEDENT
         out_of_reach = _out_of_reach(batch.maps[index].cpu().numpy(), places, words, is_gold)
-        barred = _barred(in_window, policy, window)
+        barred = _barred_words(in_window, policy, window)
         picked = picked_kinds(batch, index, places, words, related_in_window, barred, hits[rows] | out_of_reach)
         picked[out_of_reach] = REACH
         picked[hits[rows]] = ANTECEDENT
@@ -103,7 +103,7 @@ def picks(
     return kinds
 
 
-def _barred(choices: Sequence[Choice], policy: str, window: Window) -> Bool[np.ndarray, "choices words"]:
+def _barred_words(choices: Sequence[Choice], policy: str, window: Window) -> Bool[np.ndarray, "choices words"]:
     """Return which words cannot be wrong picks: antecedents, and all words that are no candidates."""
     barred = np.ones((len(choices), len(window)), dtype=bool)
     for row, choice in zip(barred, choices, strict=True):

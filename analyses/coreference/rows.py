@@ -86,7 +86,7 @@ class PlanContext:
             model_name=self.setting.encoder.name,
             maps=map_facts(self.setting.maps, self.setting.encoder.n_heads),
             seed=self.setting.seed,
-            asked=_asked(self.corpus),
+            asked=_have_questions(self.corpus),
             notes=(self.windows.remarks()[0], f"Agreement, for the rules: {agreement}."),
         )
 
@@ -174,7 +174,7 @@ class LookupContext:
     @property
     def skipped(self) -> set[str]:
         """The ids of the windows that were not read."""
-        return self.mentions.skipped(self._request.name)
+        return self.mentions.skipped_ids(self._request.name)
 
     def parts(self, most: int | None = None) -> Iterator[Iterator[MapBatch]]:
         """Yield the batches of a few windows at a time, of the first ``most`` windows or of all."""
@@ -272,7 +272,7 @@ def address_of(row: Row, kind: str) -> str:
 
 def _windows(options: CoreferenceOptions, setting: Setting, corpus: Documents) -> Windows:
     """Cut the documents into windows."""
-    if _asked(corpus):
+    if _have_questions(corpus):
         for name, allowed in (("singletons", ("drop",)), ("candidates", ("preceding", "words"))):
             value = getattr(options, name)
             if value not in allowed:
@@ -283,7 +283,7 @@ def _windows(options: CoreferenceOptions, setting: Setting, corpus: Documents) -
         raise OptionError(f"--max-length and --stride: {error}") from None
 
 
-def _asked(corpus: Documents) -> bool:
+def _have_questions(corpus: Documents) -> bool:
     """Return whether all documents come with questions of their own."""
     return corpus.facts.with_questions == len(corpus.documents)
 

@@ -44,7 +44,7 @@ def best_head(correct: Array, total: int, directions: Sequence[str]) -> tuple[Ch
 
 def heldout(correct: Array, total: Array) -> dict[str, Any]:
     """Choose the head and direction on one half and score them on the other, both ways, over all splits."""
-    _, scores, totals = scored_choices(correct, total)
+    _, scores, totals = score_choices(correct, total)
     right, scored = scores.sum(1), totals.sum(1)
     by_split = rates(right, scored)
     return {
@@ -56,7 +56,7 @@ def heldout(correct: Array, total: Array) -> dict[str, Any]:
     }
 
 
-def scored_choices(correct: Array, total: Array) -> tuple[list[Choice], Array, Array]:
+def score_choices(correct: Array, total: Array) -> tuple[list[Choice], Array, Array]:
     """Return the heads chosen on both halves of each split, and the scores and sizes of the other: (splits, halves)."""
     choosing = both_halves(correct)  # split, half, direction, layer, head
     sizes = both_halves(total)
@@ -106,7 +106,7 @@ def cells_of_groups(
     )
 
 
-def drawn(counts: Array) -> Array:
+def sum_groups(counts: Array) -> Array:
     """Add up the counts of replicates over groups (the first axis)."""
     return np.asarray(counts.sum(0, dtype=np.int64))
 

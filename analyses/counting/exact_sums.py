@@ -33,7 +33,7 @@ class ExactSumError(AttentionologyError, OverflowError):
     """A value is not finite, or a sum is too large to be exact."""
 
 
-def fixed(values: Float[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+def to_fixed_point(values: Float[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
     """Round values to whole numbers of 2⁻³²."""
     units = values.double() * SCALE
     # The comparison is false for values that are not numbers.
@@ -54,7 +54,7 @@ def floating(sums: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     return sums.double() / SCALE
 
 
-def added(sums: Int[Tensor, "*shape"], values: Float[Tensor, "inputs ..."]) -> Int[Tensor, "*shape"]:
+def add_values(sums: Int[Tensor, "*shape"], values: Float[Tensor, "inputs ..."]) -> Int[Tensor, "*shape"]:
     """Return fixed-point sums with one more value of each input.
 
     Args:
@@ -64,7 +64,7 @@ def added(sums: Int[Tensor, "*shape"], values: Float[Tensor, "inputs ..."]) -> I
     Raises:
         ExactSumError: a value is not finite, or a sum would be too large.
     """
-    units = fixed(values)
+    units = to_fixed_point(values)
     # Many values may overflow together. Float64 is precise enough to notice it.
     if bool((units.double().sum(0).abs() >= LIMIT).any()):
         raise ExactSumError(_TOO_LARGE)
@@ -104,7 +104,7 @@ class ExactMetric(Metric):
         4.75
     """
 
-    added = staticmethod(added)
+    added = staticmethod(add_values)
     floating = staticmethod(floating)
 
     def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:

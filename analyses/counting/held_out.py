@@ -38,7 +38,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .best_head import STANDARD_ERRORS, Choice, both_halves, drawn, rate, rates, scored_choices
+from .best_head import STANDARD_ERRORS, Choice, both_halves, rate, rates, score_choices, sum_groups
 from .outcomes import Counts
 from .resampling import FEWEST_UNITS
 
@@ -61,7 +61,7 @@ def heldout_rate(rows: Sequence[int], subsets: Counts, replicates: Counts) -> He
     """Choose the head and direction on one half and score them on the other, both ways, over all splits."""
     rows = list(rows)
     correct, total = subsets.correct[rows].sum(0), subsets.total[rows].sum(0)
-    heads, right, scored = scored_choices(correct, total)
+    heads, right, scored = score_choices(correct, total)
     sizes = both_halves(total)  # of the halves that choose
     # How many decisions each head is scored on. An empty half chooses no head: even with 0 decisions, it would change
     # the order in which the deviations are added up, and so their last bits.
@@ -155,7 +155,7 @@ def side_of_zero(row: Mapping[str, Any], name: str) -> int:
     return int(row[f"{name}_low"] > 0) - int(row[f"{name}_high"] < 0)
 
 
-def beside_zero(table: pd.DataFrame, low: str = "low", high: str = "high") -> tuple[int, int]:
+def count_beside_zero(table: pd.DataFrame, low: str = "low", high: str = "high") -> tuple[int, int]:
     """Return how many rows of a table have their whole interval above 0, and how many have it below 0."""
     return int((table[low] > 0).sum()), int((table[high] < 0).sum())
 
@@ -163,23 +163,23 @@ def beside_zero(table: pd.DataFrame, low: str = "low", high: str = "high") -> tu
 def score_deviations(rows: list[int], times: Mapping[Choice, int], correct: Array, n: int, replicates: Counts) -> Array:
     """Return how far the mean accuracy of the chosen heads deviates in each replicate, shape (replicates,)."""
     # times: how many decisions each head is scored on. correct, n: right decisions by head, and all, of the corpus.
-    total = drawn(replicates.total[rows])
+    total = sum_groups(replicates.total[rows])
     scored = sum(times.values())
     if not scored:
         return np.full(len(total), np.nan)
     deviations = np.zeros(len(total))
     for head, number in times.items():
-        drawn_right = drawn(replicates.correct[(rows, slice(None), *head)])  # in each replicate
+        drawn_right = sum_groups(replicates.correct[(rows, slice(None), *head)])  # in each replicate
         deviations += number / scored * (_shares(drawn_right, total) - rate(int(correct[head]), n))
     return deviations
 
 
 def best_in_replicates(rows: list[int], replicates: Counts) -> Array:
     """Return the index of the best head in each replicate, −1 where it draws nothing, for `choice_deviations`."""
-    by_head = np.moveaxis(drawn(replicates.correct[rows]), 1, -1)  # the order in which `argbest` breaks ties
+    by_head = np.moveaxis(sum_groups(replicates.correct[rows]), 1, -1)  # the order in which `argbest` breaks ties
     flat = by_head.reshape(len(by_head), math.prod(by_head.shape[1:]))
     best = flat.shape[1] - 1 - flat[:, ::-1].argmax(1)
-    return np.where(drawn(replicates.total[rows]) > 0, best, -1)
+    return np.where(sum_groups(replicates.total[rows]) > 0, best, -1)
 
 
 def choice_deviations(best: Array, correct: Array, n: int) -> Array:

@@ -108,7 +108,7 @@ class StoredMetrics(Mapping[str, MetricStates]):
             StateError: the counts are those of another class or another version, or cannot be added up.
         """
         if name not in self._restored:
-            self._restored[name] = added_up([run[name] for run in self._runs if name in run], kind)
+            self._restored[name] = add_up([run[name] for run in self._runs if name in run], kind)
         metric, _ = self._restored[name]
         if not isinstance(metric, kind):
             raise StateError(f"the counts {name!r} are those of {type(metric).__name__}, not of {kind.__name__}")
@@ -123,7 +123,7 @@ class StoredMetrics(Mapping[str, MetricStates]):
         return {name: states for name, states in missing.items() if states}
 
 
-def added_up(stored: Sequence[MetricStates], kind: type[AnyMetric]) -> tuple[AnyMetric, Mapping[str, Any]]:
+def add_up(stored: Sequence[MetricStates], kind: type[AnyMetric]) -> tuple[AnyMetric, Mapping[str, Any]]:
     """Add up the counts of several runs, and return their metric with the arguments that it was made with."""
     first, *others = stored
     metric = first.restore(kind)

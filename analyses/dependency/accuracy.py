@@ -18,7 +18,7 @@ from ...corpora_loaders.enhanced import enhanced_heads
 from ...corpora_loaders.tree import is_root, plain_relation
 from ...extractors import DIRECTIONS, MapBatch
 from ..contract import OptionError
-from ..counting.best_head import best_head, cells_of_groups, drawn, heldout, intervals, rate, rates
+from ..counting.best_head import best_head, cells_of_groups, heldout, intervals, rate, rates, sum_groups
 from ..counting.held_out import heldout_gain
 from ..counting.outcomes import Counts, OutcomeCounts
 from .decisions import READINGS, ScoredWords, head_hits
@@ -41,7 +41,7 @@ FOUND = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class RowChoice:
     """The rows of the tables, and hence the statistics that are compared, if they were chosen before the run."""
 
     relations: tuple[str, ...] = ()  # the relations and totals that have rows; empty for all
@@ -178,7 +178,7 @@ class DependencyAccuracy(OutcomeCounts):
             self.left_out += torch.tensor(left_out).sum(0)
         self.add_outcomes(group, sentence, [sentence.id for sentence in batch.sentences], hits, is_right)
 
-    def compute(self, asked: Asked | None = None) -> DependencyTables:
+    def compute(self, asked: RowChoice | None = None) -> DependencyTables:
         """Return the tables, see `DependencyTables`.
 
         Args:
@@ -250,7 +250,11 @@ def check_relations(relations: Sequence[str], *, coarse: bool = False) -> list[s
 
 
 def tables(
-    relations: Sequence[str], subsets: Counts, replicates: Counts, offsets: Sequence[int], asked: Asked | None = None
+    relations: Sequence[str],
+    subsets: Counts,
+    replicates: Counts,
+    offsets: Sequence[int],
+    asked: RowChoice | None = None,
 ) -> DependencyTables:
     """Build the tables."""
     # Ties for the best head go to the higher layer, then to the higher head, then to the last direction. Ties for the
@@ -274,9 +278,9 @@ def tables(
     return tables
 
 
-def members_of(relations: Sequence[str], subsets: Counts, asked: Asked | None = None) -> dict[str, list[int]]:
+def members_of(relations: Sequence[str], subsets: Counts, asked: RowChoice | None = None) -> dict[str, list[int]]:
     """Return the indices of the relations that each row counts: totals, unions, then relations by falling frequency."""
-    asked = asked or Asked()
+    asked = asked or RowChoice()
     # With enhanced dependencies, a word counts once in a total or union, so these are counted apart from relations.
     sum_names = (*TOTALS, *(name for name, _ in asked.unions))
     counted_apart = {name: [index] for index, name in enumerate(relations) if name in sum_names}
@@ -333,9 +337,9 @@ def _best_row(
     offset = max(ascending, key=lambda index: (by_offset[index], offsets[index]))
     right, right_by_offset = columns["correct"], int(by_offset[offset])
     # The same in each bootstrap replicate, shape (replicates,).
-    drawn_total = drawn(replicates.total[rows])
-    drawn_right = drawn(replicates.correct[(rows, slice(None), *chosen)])
-    drawn_by_offset = drawn(replicates.baselines[rows, :, offset])
+    drawn_total = sum_groups(replicates.total[rows])
+    drawn_right = sum_groups(replicates.correct[(rows, slice(None), *chosen)])
+    drawn_by_offset = sum_groups(replicates.baselines[rows, :, offset])
     drawn_rates = rates(np.stack([drawn_right, drawn_right - drawn_by_offset]), drawn_total)
     (low, high), (gain_low, gain_high) = intervals(drawn_rates)
     return {

@@ -31,7 +31,7 @@ from ...reports.format import (
 from ...reports.table import ShownTable
 from ...storage.writing import amount
 from ..contract import Request
-from ..counting.best_head import drawn
+from ..counting.best_head import sum_groups
 from ..counting.held_out import heldout_baseline, heldout_rate
 from ..counting.outcomes import effective_units
 from ..counting.resampling import FEWEST_UNITS
@@ -349,12 +349,12 @@ def _measures(
 ) -> Iterator[tuple[Measure, ...]]:
     """Yield the accuracy of all heads for one relation, and the gains over the offset and a rule, by direction."""
     metric, replicates, members = words.metric, words.replicates, words.members[row["relation"]]
-    # members: the indices of the counts of the relation, over which `drawn` adds up what each replicate draws.
-    drawn_total = drawn(replicates.total[members])
+    # members: the indices of the counts of the relation, over which `sum_groups` adds up what each replicate draws.
+    drawn_total = sum_groups(replicates.total[members])
     is_drawn = drawn_total > 0  # whether a replicate draws the relation
     total = drawn_total[is_drawn, None, None]  # (replicates, 1, 1), as is what the best offset has right
-    offset_correct = drawn(replicates.baselines[members])[is_drawn, OFFSETS.index(row["offset"]), None, None]
-    correct = drawn(replicates.correct[members])[is_drawn]  # replicate, direction, layer, head
+    offset_correct = sum_groups(replicates.baselines[members])[is_drawn, OFFSETS.index(row["offset"]), None, None]
+    correct = sum_groups(replicates.correct[members])[is_drawn]  # replicate, direction, layer, head
     heads = FOUND[metric.trees]
     facts = {"relation": row["relation"], "heads": heads, "offset": f"{row['offset']:+d}"}
     facts["heldout"] = share(row["heldout_accuracy"])

@@ -14,7 +14,7 @@ from ...reports.finding import Finding
 from ..shared.control import OfCopies
 from ..shared.explored import share
 from .findings import strongest_rule
-from .rows import DependencyQuestion, DependencyResults, Words, address_of, claimed
+from .rows import DependencyQuestion, DependencyResults, Words, address_of, count_claims
 
 CONTROL = Schema(
     "dependency_control",
@@ -46,7 +46,7 @@ class Control(OfCopies, DependencyQuestion):
         """Compare the best heads of some relations with those of the copies."""
         if not (rows := results.largest_gains or results.frequent):
             return None
-        which = f"the {claimed(results)}"
+        which = f"the {count_claims(results)}"
         if results.certain:
             beaten = f"{len(rows)} relations" if len(rows) > 1 else "one relation"
             which = f"the {beaten} in which one head beats the offset"

@@ -22,13 +22,13 @@ from ..contract import Request
 from ..counting.outcomes import SPLITS
 from ..counting.resampling import FEWEST_UNITS, halves, poisson_weights
 from ..shared.ensembles import (
+    describe_ensemble,
     ensemble_schema,
     ensemble_table,
     finds_more,
-    found_together,
     heads_of,
     right_alone,
-    scored_ensembles,
+    score_ensembles,
     shown_ensembles,
     with_intervals,
 )
@@ -103,7 +103,7 @@ class Ensembles(DependencyQuestion):
     def explore(self, answer: pd.DataFrame, counts: Words, results: DependencyResults, kind: str) -> Contribution:
         """Say for which relations several heads find more, and let the explorer draw the ensembles."""
         return Contribution(
-            findings=tuple(_together(answer, results, kind)) if results.frequent else (),
+            findings=tuple(_find_gains(answer, results, kind)) if results.frequent else (),
             ensembles=tuple(_ensembles(answer, kind, counts.metric.directions)),
         )
 
@@ -135,18 +135,18 @@ def ensemble_rows(
             values = read.candidates[index]
             is_head = read.gold[index][used[index], None] == np.arange(values.shape[-1])
             alone[sentence == index] = right_alone(values[used[index]], is_head)
-            values = values if method == "raw" else read.divided(index)
+            values = values if method == "raw" else read.divide(index)
             padded[sentence == index, :, : values.shape[-1]] = values[used[index]]
         gold = np.concatenate([heads[words] for heads, words in zip(read.gold, used, strict=True)])
         is_gold = gold[:, None] == np.arange(longest)  # word, candidate
-        row, heads_of_group[name] = scored_ensembles(
+        row, heads_of_group[name] = score_ensembles(
             padded, alone, is_gold, sentence, in_first_half, draws, most, shape, method
         )
         rows.append({"relation": name, **row})
     return rows, heads_of_group
 
 
-def _together(ensembles: pd.DataFrame, results: DependencyResults, kind: str) -> Iterator[Finding]:
+def _find_gains(ensembles: pd.DataFrame, results: DependencyResults, kind: str) -> Iterator[Finding]:
     """Yield for which relations several heads find more than one, on sentences that did not choose them."""
     rows = with_intervals(ensembles)
     if not rows:
@@ -162,11 +162,11 @@ def _together(ensembles: pd.DataFrame, results: DependencyResults, kind: str) ->
         return
     rules = results.answers.get("rules")
 
-    def found(row: Mapping[str, Any]) -> str:
+    def describe_gain(row: Mapping[str, Any]) -> str:
         rule = strongest_rule(best[row["relation"]], None if rules is None else rules.best)
-        return found_together(row["relation"], row, " words", f", {share(rule.rate)} by {rule.name}")
+        return describe_ensemble(row["relation"], row, " words", f", {share(rule.rate)} by {rule.name}")
 
-    gains = "; ".join(map(found, better[:SHOWN]))
+    gains = "; ".join(map(describe_gain, better[:SHOWN]))
     are = verb(len(better), "are", "is", of=len(rows))
     text = (
         f"{len(better)} of {counted} {are} found more often by averaged maps of several heads than by one head, where "

@@ -160,7 +160,7 @@ class Failures(DependencyQuestion):
     def find(self, counts: Words, lookups: Any, earlier: Mapping[str, Any]) -> FailureTables | None:
         """Return the tables of the best head of each relation, or of the heads that were named."""
         chosen, of_heads = counts.options[FailureOptions].failures, earlier["best_heads"]
-        for metric in counts.counted(self.name, DependencyFailures):
+        for metric in counts.metrics_of(self.name, DependencyFailures):
             return failure_tables(metric, of_heads.best, of_heads.cells, chosen)
         return None
 

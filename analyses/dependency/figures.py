@@ -22,7 +22,7 @@ from ...reports.drawing import (
     finish,
     panel,
     panels,
-    styled,
+    with_style,
 )
 from ...reports.format import ARROWS, best_head, head_name, rows_of, shown_rows
 from ...reports.shapes import heads_map, intervals, mark_head, row_columns
@@ -47,10 +47,10 @@ class Mark(NamedTuple):
     size: float = 4.5
 
 
-@styled
+@with_style
 def best_heads_figure(best: pd.DataFrame, *, min_count: int, title: str = "") -> Figure:
     """Draw the accuracy of the best head per relation with its interval, beside that of the best rule."""
-    rows = _ranked(best, min_count)
+    rows = _rank_relations(best, min_count)
     has_intervals = _is_known(rows, "accuracy_low")
     marks = [Mark("accuracy", "o", BLUE, "best head" + (" (95 % interval)" if has_intervals else ""), 3.6)]
     if _is_known(rows, "heldout_accuracy"):
@@ -61,11 +61,11 @@ def best_heads_figure(best: pd.DataFrame, *, min_count: int, title: str = "") ->
     return _rows_figure(rows, marks, "words whose head is found (%)", title)
 
 
-@styled
+@with_style
 def ensembles_figure(best: pd.DataFrame, ensembles: pd.DataFrame, *, min_count: int, title: str = "") -> Figure | None:
     """Draw what several heads find together beside the best single head and the best rule, all of them held out."""
     of_relation = {row["relation"]: row for row in rows_of(ensembles)}
-    rows = [row for row in _ranked(best, min_count) if row["relation"] in of_relation]
+    rows = [row for row in _rank_relations(best, min_count) if row["relation"] in of_relation]
     for row in rows:
         together = of_relation[row["relation"]]
         row["heads"], row["single"], row["ensemble"] = (
@@ -85,7 +85,7 @@ def ensembles_figure(best: pd.DataFrame, ensembles: pd.DataFrame, *, min_count: 
     return _rows_figure(rows, marks, "words whose head is found, held out (%)", title)
 
 
-def _ranked(best: pd.DataFrame, min_count: int) -> list[Row]:
+def _rank_relations(best: pd.DataFrame, min_count: int) -> list[Row]:
     """Return the totals and the frequent relations, or all if none is frequent, those with the best heads first."""
     all_rows = list(shown_rows(best, min_count))
     rows = [row for row in all_rows if row["is_frequent"]] or all_rows
@@ -137,7 +137,7 @@ def _rows_figure(rows: Sequence[Row], marks: Sequence[Mark], label: str, title: 
     return figure
 
 
-@styled
+@with_style
 def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12, title: str = "") -> Figure:
     """Draw layer × head heatmaps of the most frequent relations; the better direction of each head is shown."""
     rows = [row for row in shown_rows(best, 0) if row["relation"] not in TOTALS and row["total"]][:most]

@@ -13,7 +13,7 @@ from ...reports.format import head_name
 from ...storage.writing import amount, verb
 from ..counting.held_out import NO_CLAIM, side_of_baseline, side_of_zero
 from ..shared.explored import points, share
-from .rows import SHOWN, DependencyResults, address_of, claimed
+from .rows import SHOWN, DependencyResults, address_of, count_claims
 
 _TAGS = {
     "ADJ": "adjective",
@@ -92,19 +92,23 @@ def findings_of(results: DependencyResults, kind: str) -> Iterator[Finding]:
         return
     rules = results.answers.get("rules")
     beside = {row["relation"]: strongest_rule(row, None if rules is None else rules.best) for row in frequent}
-    yield _beside_strongest(results, beside, kind, what="the best fixed offset" if rules is None else "every rule")
+    yield _compare_with_strongest(
+        results, beside, kind, what="the best fixed offset" if rules is None else "every rule"
+    )
     by_gain = results.largest_gains
     if by_gain and rules is not None:
-        listed = "; ".join(_beside_offset(row, beside[row["relation"]]) for row in by_gain[:SHOWN])
+        listed = "; ".join(_compare_with_offset(row, beside[row["relation"]]) for row in by_gain[:SHOWN])
         are = verb(len(by_gain), "are", "is", of=len(frequent))
         text = (
-            f"{len(by_gain)} of {claimed(results)} {are} found more often by a head than by the best fixed offset, on "
-            f"the same text and held out, whatever other rules find: {listed}{_more(by_gain)}"
+            f"{len(by_gain)} of {count_claims(results)} {are} found more often by a head than by the best fixed "
+            f"offset, on the same text and held out, whatever other rules find: {listed}{_ending(by_gain)}"
         )
-        yield Finding(text, address_of(by_gain[0], kind), _missed(results))
+        yield Finding(text, address_of(by_gain[0], kind), _name_missed(results))
 
 
-def _beside_strongest(results: DependencyResults, beside: Mapping[str, Strongest], kind: str, *, what: str) -> Finding:
+def _compare_with_strongest(
+    results: DependencyResults, beside: Mapping[str, Strongest], kind: str, *, what: str
+) -> Finding:
     """Say how many relations heads find better and worse than the strongest rule, and name the clearest ones."""
     by_gain = sorted(results.frequent, key=lambda row: -beside[row["relation"]].gain[0])
     better = [row for row in by_gain if beside[row["relation"]].side > 0]
@@ -113,20 +117,21 @@ def _beside_strongest(results: DependencyResults, beside: Mapping[str, Strongest
     worse = [row for row in by_offset if beside[row["relation"]].side < 0]
     n_shown = SHOWN if not (better and worse) else SHOWN - 1
 
-    def listed(rows: Sequence[Mapping[str, Any]]) -> str:
-        texts = [_beside_rule(row, beside[row["relation"]]) for row in rows[:n_shown]]
+    def list_rows(rows: Sequence[Mapping[str, Any]]) -> str:
+        texts = [_compare_with_rule(row, beside[row["relation"]]) for row in rows[:n_shown]]
         return f" ({'; '.join(texts)}{'; …' if len(rows) > n_shown else ''})" if rows else ""
 
     are = verb(len(better), "are", "is", of=len(results.frequent))
     text = (
-        f"{len(better)} of {claimed(results)} {are} clearly found better by a head than by {what}{listed(better)}, and "
-        f"{len(worse)} clearly worse{listed(worse)}; heads and rules are chosen on one half and scored on the other."
+        f"{len(better)} of {count_claims(results)} {are} clearly found better by a head than by "
+        f"{what}{list_rows(better)}, and {len(worse)} clearly worse{list_rows(worse)}; heads and rules are chosen on "
+        "one half and scored on the other."
     )
     first = (better or worse or by_gain)[0]
-    return Finding(text, address_of(first, kind), "" if what == "every rule" else _missed(results))
+    return Finding(text, address_of(first, kind), "" if what == "every rule" else _name_missed(results))
 
 
-def _beside_rule(row: Mapping[str, Any], rule: Strongest) -> str:
+def _compare_with_rule(row: Mapping[str, Any], rule: Strongest) -> str:
     """Say what the best head of a relation finds held out, and what the strongest rule finds."""
     return (
         f"{row['relation']}: {share(row['heldout_accuracy'])} by head {head_name(row['layer'], row['head'])}, "
@@ -134,7 +139,7 @@ def _beside_rule(row: Mapping[str, Any], rule: Strongest) -> str:
     )
 
 
-def _beside_offset(row: Mapping[str, Any], rule: Strongest) -> str:
+def _compare_with_offset(row: Mapping[str, Any], rule: Strongest) -> str:
     """The same for the fixed offset, with the strongest rule after it."""
     offset = share(row["heldout_accuracy"] - row["heldout_gain"])
     gain = points(row["heldout_gain"], row["heldout_gain_low"], row["heldout_gain_high"])
@@ -144,15 +149,17 @@ def _beside_offset(row: Mapping[str, Any], rule: Strongest) -> str:
     )
 
 
-def _missed(results: DependencyResults) -> str:
+def _name_missed(results: DependencyResults) -> str:
     """Name the relations for which no head is clearly better than the best fixed offset; empty if there are none."""
     certain = {row["relation"] for row in results.certain}
     missed = sorted((row for row in results.frequent if row["relation"] not in certain), key=lambda row: -row["total"])
     if not missed:
         return ""
     names = ", ".join(row["relation"] for row in missed[:6]) + (", …" if len(missed) > 6 else "")
-    return f"For {len(missed)} of {claimed(results)}, no head is clearly better than the best fixed offset: {names}."
+    return (
+        f"For {len(missed)} of {count_claims(results)}, no head is clearly better than the best fixed offset: {names}."
+    )
 
 
-def _more(rows: Sequence[Any]) -> str:
+def _ending(rows: Sequence[Any]) -> str:
     return "; …" if len(rows) > SHOWN else "."

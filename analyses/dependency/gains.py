@@ -24,7 +24,7 @@ def comparable_statistics(words: Words) -> Iterator[Comparable]:
         name: heldout_baseline(rows, words.subsets, words.replicates, offsets) for name, rows in words.members.items()
     }
     strongest = dict(of_offsets)
-    counted = words.counted("rules", DependencyRules)
+    counted = words.metrics_of("rules", DependencyRules)
     for rules in counted:
         for name, of_rules in heldout_rules(rules, words.relations).items():
             strongest[name] = max((of_offsets[name], *of_rules.values()), key=lambda rate: rate.value)

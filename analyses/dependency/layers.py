@@ -15,7 +15,7 @@ from ..shared.explored import share
 from ..shared.layers import ByLayer, by_layer, mean_of, sentences_about
 from .accuracy import members_of
 from .findings import strongest_rule
-from .rows import MEAN, DependencyQuestion, DependencyResults, Words, address_of, claimed, reference_id
+from .rows import MEAN, DependencyQuestion, DependencyResults, Words, address_of, count_claims, reference_id
 
 
 class Layers(DependencyQuestion):
@@ -48,7 +48,7 @@ class Layers(DependencyQuestion):
         relations = amount(len(of_claims), "relations")
         of_mean = Reference(reference_id(MEAN, kind), f"mean of {relations}", layers=mean.curve())
         references = (of_mean,) if len(of_claims) > 1 and len(mean.rates) > 1 else ()
-        what = f"on average over {claimed(results)}" if len(of_claims) > 1 else f"for {next(iter(of_claims))}"
+        what = f"on average over {count_claims(results)}" if len(of_claims) > 1 else f"for {next(iter(of_claims))}"
         rules = results.answers.get("rules")
         strongest = [strongest_rule(row, None if rules is None else rules.best).rate for row in results.frequent]
         rule = "the strongest rules" if len(strongest) > 1 else "the strongest rule"

@@ -28,7 +28,7 @@ from ..counting.held_out import side_of_baseline
 from ..counting.resampling import FEWEST_UNITS, check_limit
 from ..questions import Question
 from ..shared.control import requests_with_control
-from ..shared.ensembles import divided_rows
+from ..shared.ensembles import divide_rows
 from ..shared.explored import address
 from ..shared.head_counts import HeadCounts
 from ..shared.merged_facts import key_of_texts
@@ -36,7 +36,7 @@ from ..shared.options import CountOptions
 from ..shared.picked import read_in
 from ..shared.previews import Answers
 from ..shared.record import MapFacts, map_facts
-from .accuracy import TOTALS, Asked, DependencyAccuracy, check_relations, inventory, members_of, words_by_group
+from .accuracy import TOTALS, DependencyAccuracy, RowChoice, check_relations, inventory, members_of, words_by_group
 from .decisions import READINGS, ScoredWords, head_guesses, word_positions
 from .options import DependencyOptions
 
@@ -62,7 +62,7 @@ class DependencyFacts:
     requests: Mapping[str, tuple[str, ...]]  # of each question, the names of its requests
     maps: MapFacts
     seed: int
-    asked: Asked = field(default_factory=Asked)  # the rows, if they were chosen before the run
+    asked: RowChoice = field(default_factory=RowChoice)  # the rows, if they were chosen before the run
 
 
 class PlanContext:
@@ -79,7 +79,7 @@ class PlanContext:
     def __init__(self, options: OptionSet, setting: Setting) -> None:
         self.options, self.setting = options, setting
         self.chosen = chosen = options[DependencyOptions]
-        relations = _checked_relations(setting.corpus, chosen)
+        relations = _check_relations(setting.corpus, chosen)
         words_of_groups = words_by_group(relations, coarse=chosen.coarse)
         self.asked = _rows_asked_for(chosen, words_of_groups)
         check_limit(words_of_groups, options[CountOptions].replicates)
@@ -218,7 +218,7 @@ class DependencyResults(Answers):
         return sorted(self.certain, key=lambda row: -row["heldout_gain"])
 
 
-def claimed(results: DependencyResults) -> str:
+def count_claims(results: DependencyResults) -> str:
     """Return how many relations there are of which something may be claimed, in words."""
     enough = f" in at least {FEWEST_UNITS} sentences" if results.unclaimed else ""
     return f"{amount(len(results.frequent), 'relations')} with at least {amount(results.min_count, 'words')}{enough}"
@@ -265,10 +265,10 @@ class Read:
     numbers: list[Array]  # the indices of these words in the sentence
     is_tree: list[bool]  # whether all words but one have a syntactic head, and that one is the root
 
-    def divided(self, sentence: int) -> npt.NDArray[np.float32]:
+    def divide(self, sentence: int) -> npt.NDArray[np.float32]:
         """Return the values of a sentence's candidates if each row of a map is divided by its sum over words."""
         totals = self.totals[sentence]
-        return divided_rows(self.candidates[sentence], totals[:, self.numbers[sentence]], totals)
+        return divide_rows(self.candidates[sentence], totals[:, self.numbers[sentence]], totals)
 
 
 def read_values(
@@ -315,7 +315,7 @@ def _words_of(
         yield place, (sentence, words.head[scored] - 1, number, candidates, totals)
 
 
-def _checked_relations(corpus: Corpus, options: DependencyOptions) -> Counter[str]:
+def _check_relations(corpus: Corpus, options: DependencyOptions) -> Counter[str]:
     """Return the relations of a corpus with their words, if there are any and none has the name of a total."""
     file = corpus.files[0].path if corpus.files else None
     relations = inventory(corpus, options.gold)
@@ -328,7 +328,7 @@ def _checked_relations(corpus: Corpus, options: DependencyOptions) -> Counter[st
     return relations
 
 
-def _rows_asked_for(options: DependencyOptions, known: Collection[str]) -> Asked:
+def _rows_asked_for(options: DependencyOptions, known: Collection[str]) -> RowChoice:
     """Return the rows that the options ask for, if the corpus can have them."""
     unions = options.unions()
     if taken := next((name for name, _ in unions if name in known or name in TOTALS), None):
@@ -342,10 +342,10 @@ def _rows_asked_for(options: DependencyOptions, known: Collection[str]) -> Asked
             raise OptionError(f"the corpus has no relation {name!r}{did_you_mean(name, names)}")
     if wanted and len(absent) == len(set(wanted)):
         raise OptionError(f"the corpus has none of the relations {', '.join(absent)}")
-    return Asked(options.relations, unions)
+    return RowChoice(options.relations, unions)
 
 
-def asked_phrases(asked: Asked, groups_of_words: Sequence[str]) -> tuple[str, ...]:
+def asked_phrases(asked: RowChoice, groups_of_words: Sequence[str]) -> tuple[str, ...]:
     """Say which rows were chosen before the run."""
     wanted = [*asked.relations, *(name for _, members in asked.unions for name in members)]
     there = {*map(plain_relation, groups_of_words), *TOTALS}

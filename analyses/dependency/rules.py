@@ -33,7 +33,7 @@ from ...reports.columns import Schema, TableColumn
 from ...reports.format import shown_rows
 from ...reports.table import ShownTable
 from ..contract import Request
-from ..counting.best_head import both_halves, drawn, rate, rates
+from ..counting.best_head import both_halves, rate, rates, sum_groups
 from ..counting.counting import CountWith
 from ..counting.held_out import HeldOutRate, gain_columns, heldout_rate, split_deviations
 from ..counting.outcomes import Counts, OutcomeCounts
@@ -139,7 +139,7 @@ class BeyondTags(DependencyQuestion):
 
     def find(self, counts: Words, lookups: Any, earlier: Mapping[str, Any]) -> Rules | None:
         """Return the best rules, and what rules find that were chosen on the other half."""
-        for rules in counts.counted(self.name, DependencyRules):
+        for rules in counts.metrics_of(self.name, DependencyRules):
             rates = heldout_rules(rules, counts.relations)
             heads = counts.subsets, counts.replicates, counts.metric.groups
             heldout = rule_columns(rules, counts.relations, *heads, rates=rates)
@@ -309,7 +309,7 @@ def _heldout_rules(
 
     def by_tag(counts: Array) -> Array:  # (groups, weightings, …) → (weightings, tags, …)
         # If all words are roots, one total has no relations at all, and so one part of speech without groups.
-        return np.stack([drawn(counts[groups]) for groups in groups_by_tag.values() or [[]]], axis=1)
+        return np.stack([sum_groups(counts[groups]) for groups in groups_by_tag.values() or [[]]], axis=1)
 
     correct, total = by_tag(subsets.correct[:, :, 0, family]), by_tag(subsets.total).sum(1)
     drawn_correct, drawn_total = by_tag(replicates.correct[:, :, 0, family]), by_tag(replicates.total).sum(1)

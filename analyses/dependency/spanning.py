@@ -24,12 +24,12 @@ from ...reports.finding import Finding
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ..contract import Request
-from ..counting.best_head import best_head, heldout, interval, rate, rates, scored_choices
+from ..counting.best_head import best_head, heldout, interval, rate, rates, score_choices
 from ..counting.held_out import heldout_gain, interval_of_halves, side_of_zero
 from ..counting.outcomes import SPLITS, Counts
 from ..counting.resampling import FEWEST_UNITS, effective_number, halves, poisson_weights
 from ..shared.best_heads import accuracy_column, heldout_columns
-from ..shared.ensembles import named_reading
+from ..shared.ensembles import name_reading
 from ..shared.explored import address, points, share
 from ..shared.options import EnsembleOptions
 from .decisions import READINGS
@@ -170,7 +170,7 @@ class Trees(DependencyQuestion):
         return tree_counts(
             lookup_context.read,
             lookup_context.shape,
-            united(of_words),
+            unite_ensembles(of_words),
             lookup_context.replicates,
             seed,
             divided=divided,
@@ -263,7 +263,7 @@ def tree_findings(trees: SpanningTrees) -> Iterator[tuple[str, str]]:
         yield text, row["heads"].rstrip("←↔")
 
 
-def united(chosen: Sequence[Sequence[tuple[int, ...]]]) -> list[tuple[int, ...]]:
+def unite_ensembles(chosen: Sequence[Sequence[tuple[int, ...]]]) -> list[tuple[int, ...]]:
     """Return all heads of the ensembles of relations together, for each set of sentences that chose them."""
     return [tuple(sorted(set().union(*of_sentences))) for of_sentences in zip(*chosen, strict=True)]
 
@@ -322,12 +322,12 @@ def tree_counts(
         if ensembles and ensembles[0]:
             is_scored = scored & np.array([bool(heads) for heads in ensembles])[:, None]  # ensemble, sentence
             compared_with = {name: by_chain[:, score, [chain]] for chain, name in enumerate(CHAINS)}
-            chosen, _, _ = scored_choices(subsets.correct[score], subsets.total[score])
+            chosen, _, _ = score_choices(subsets.correct[score], subsets.total[score])
             heads = [np.ravel_multi_index((layer, head, direction), shape) for direction, layer, head in chosen]
             # The first ensemble, of all sentences, is not compared with a head; head 0 only keeps the columns aligned.
             compared_with["head"] = by_head[:, score, [0, *map(int, heads)]]
             counts = _ensemble_row(by_ensemble[:, score], compared_with, total, is_scored.T, draws.astype(np.float64))
-            names = [named_reading(head, shape) for head in ensembles[0]]
+            names = [name_reading(head, shape) for head in ensembles[0]]
             rows.append({"score": score_name, "maps": "ensemble", "heads": names, **counts})
     return {
         "sentences": len(sentences),
@@ -361,7 +361,7 @@ def _right_by_sentence(
             # The root has a neighbor, too. So without directions, either chain links all neighbors.
             neighbors = np.arange(len(words) + 1) + step
             by_chain[sentence, :, chain] = right_words(neighbors, words, gold)[:, no_punct].sum(1)
-        averaged = read.divided(index) if divided and any(ensembles) else values
+        averaged = read.divide(index) if divided and any(ensembles) else values
         for ensemble, heads in enumerate(ensembles):
             if heads:
                 tree = tree_of(averaged[:, list(heads)].mean(1, dtype=np.float64), words)
@@ -388,7 +388,7 @@ def _head_row(score: int, subsets: Counts, drawn: Counts, shape: tuple[int, int,
     row = {
         "score": SCORES[score],
         "maps": "best head",
-        "heads": [named_reading(int(np.ravel_multi_index((layer, head, direction), shape)), shape)],
+        "heads": [name_reading(int(np.ravel_multi_index((layer, head, direction), shape)), shape)],
         "total": n,
         "correct": columns["correct"],
         "accuracy_low": low,

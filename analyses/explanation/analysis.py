@@ -15,7 +15,7 @@ from rich.console import RenderableType
 
 from ...reports.finding import Finding
 from ...reports.page import Section
-from ...storage.plugins import running
+from ...storage.plugins import name_extension
 from ...storage.writing import amount
 from ..contract import Analysis, OptionSet, Plan, PlanCounts, Setting, Titles
 from ..counting.comparable import Comparable, Measured
@@ -83,11 +83,11 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
         """Make all tables of what was found text by text."""
         facts = plan_counts.facts
         with attending_to(facts.item):
-            texts, findings = concluded(facts)
+            texts, findings = conclude(facts)
             bootstrap = facts.bootstrap()
             tables: dict[str, pd.DataFrame] = {}
             for test in facts.chosen():
-                with running("explanation test", test.name, "summarize()"):
+                with name_extension("explanation test", test.name, "summarize()"):
                     tables |= test.summarize(facts.measured.get(test.name, {}), facts.classes, bootstrap)
             for finding in findings:
                 tables |= finding.tables
@@ -147,7 +147,7 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
         """Return the means over texts of all measures, a family for each test and unit."""
         facts = plan_counts.facts
         with attending_to(facts.item):
-            table, _ = concluded(facts)
+            table, _ = conclude(facts)
             bootstrap = facts.bootstrap()
             test_of = {column: test for test, columns in measures_of(table).items() for column in columns}
             test_of["correct"] = "decisions"  # which no test owns
@@ -155,7 +155,7 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
             for column in map(str, table.columns):
                 if column in test_of:
                     declared = column_of(column)
-                    measured = bootstrap.measured(declared.label, table[column].to_numpy(dtype=np.float64))
+                    measured = bootstrap.measure(declared.label, table[column].to_numpy(dtype=np.float64))
                     families.setdefault((test_of[column], declared.unit), []).append(measured)
             return tuple(
                 Comparable(
@@ -174,12 +174,12 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
         return figures_together(results)
 
 
-def concluded(facts: ExplainFacts) -> tuple[pd.DataFrame, list[Findings]]:
+def conclude(facts: ExplainFacts) -> tuple[pd.DataFrame, list[Findings]]:
     """Return the per-text table with the columns of all tests, and what follows from it."""
     chosen, table = facts.chosen(), facts.examined
     findings = []
     for test in chosen:
-        with running("explanation test", test.name, "conclude()"):
+        with name_extension("explanation test", test.name, "conclude()"):
             findings.append(test.conclude(facts.examined, facts.options))
     for test, of_test in zip(chosen, findings, strict=True):
         table = with_columns(table, test, of_test.columns)

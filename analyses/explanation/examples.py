@@ -7,7 +7,7 @@ import numpy as np
 from ...extractors.replaceable.attention_model import query_of
 from ..counting.resampling import sentence_keys
 from .attention.batch import read
-from .attention.exact_adversary import exact_attention, solvable
+from .attention.exact_adversary import exact_attention, is_solvable
 from .attention.measures import jsd
 from .attention.two_words import decoders, farthest_on_two_words, has_decoder
 from .contract.results import Highlight, HighlightedText
@@ -20,7 +20,7 @@ _EXAMPLES = 4
 _SHORTEST, _LONGEST = 5, 25  # in words; such texts can be read at a glance
 
 
-def highlighted_texts(tested: Tested) -> tuple[HighlightedText, ...]:
+def highlight_texts(tested: Tested) -> tuple[HighlightedText, ...]:
     """Return a few texts with the weights of their words: attention, gradients, and other attention with one output."""
     # The texts are sampled deterministically by a hash of their ids. They have 5 to 25 words if there are such texts.
     texts = tested.texts.test
@@ -28,10 +28,10 @@ def highlighted_texts(tested: Tested) -> tuple[HighlightedText, ...]:
     fitting = fitting or [index for index, text in enumerate(texts) if len(text) > 1]
     keys = sentence_keys([texts[index].id for index in fitting], tested.options.seed)
     sampled = np.argsort(keys, kind="stable")[:_EXAMPLES].tolist()
-    return tuple(_highlighted(tested, fitting[position]) for position in sampled)
+    return tuple(_highlight(tested, fitting[position]) for position in sampled)
 
 
-def _highlighted(tested: Tested, index: int) -> HighlightedText:
+def _highlight(tested: Tested, index: int) -> HighlightedText:
     """Return the tested text at an index with the weights of its words."""
     model, epsilon = tested.model, tested.options.tests.epsilon
     text = tested.texts.test[index]
@@ -42,7 +42,7 @@ def _highlighted(tested: Tested, index: int) -> HighlightedText:
         Highlight("attention", tuple(batch.scores[0, :n].tolist())),
         Highlight("gradient × input", tuple(gradient_importance(model, batch.texts)[0, :n].tolist())),
     ]
-    if solvable(model):
+    if is_solvable(model):
         other_alpha = exact_attention(batch, 0, epsilon=epsilon)
         far = jsd(other_alpha, batch.alpha[0, 0, :n].double()).item()
         note = f"JSD {far:.2f}; the probability changes by {epsilon:g} at most"

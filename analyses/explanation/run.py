@@ -14,21 +14,21 @@ from ...extractors import AttentionModel, TransformerAttention
 from ...probes.classifiers.trainings import Trainings
 from ...reports.help.options import flag
 from ...reports.progress import Stages, progress_bar
-from ...storage.plugins import running
+from ...storage.plugins import name_extension
 from ...storage.writing import amount
 from ..contract import OptionError
 from .analysis import ExplainFacts
 from .contract.explanation_test import ExplanationTest, Findings
-from .contract.options import changed
-from .contract.registry import borrowed, in_order_of_use, registered_tests
+from .contract.options import changed_options
+from .contract.registry import find_borrowed, in_order_of_use, registered_tests
 from .contract.summary import text_keys
 from .examination.options import ExplainOptions, Loaded
-from .examination.parts import examined_parts
+from .examination.parts import examine_parts
 from .examination.record import notes, phrases
 from .examination.sources import Classifiers, ModelSource, Transformers, load_saved, workers_for
 from .examination.tested import Tested
 from .examination.texts import check_read, class_numbers, read_texts, without_unreadable
-from .examples import highlighted_texts
+from .examples import highlight_texts
 
 Chosen = tuple[tuple[ExplanationTest, ...], tuple[tuple[str, str], ...]]
 """The tests that run, and the names of those that do not, each with the reason."""
@@ -64,7 +64,7 @@ def choose(options: ExplainOptions, loaded: Loaded) -> Chosen:
 
 def _check_that_all_are_read(options: ExplainOptions, chosen: Sequence[ExplanationTest]) -> None:
     """Check that every given option is read by a chosen test, because it has no effect otherwise."""
-    for name in changed(options.tests):
+    for name in changed_options(options.tests):
         readers = [test.name for test in registered_tests().values() if name in test.uses]
         if readers and not any(test.name in readers for test in chosen):
             raise OptionError(f"{flag(name)} is for --tests {' or '.join(readers)}")
@@ -118,19 +118,19 @@ def train_tested(tested: Tested) -> Tested:
     if not tested.trains:
         return tested
     training = tested.training(name="base", role="base", seed=tested.options.seed)
-    return replace(tested, model=tested.trained([training], "train")["base"])
+    return replace(tested, model=tested.train([training], "train")["base"])
 
 
 def find_facts(tested: Tested) -> ExplainFacts:
     """Examine the model, compare it with others, and put everything that was found together."""
     options = tested.options
-    tests, borrowed_columns = _examined_tests(tested)
-    table = tested.examined(tested.model, tests, options.tests, "examine", borrowed_columns)
+    tests, borrowed_columns = _choose_tests(tested)
+    table = tested.examine(tested.model, tests, options.tests, "examine", borrowed_columns)
     tested = replace(tested, table=table)
     compared: dict[str, Findings] = {}
     for test in in_order_of_use(tested.tests) if tested.trains else ():
         earlier = {name: compared[name] for name in test.after if name in compared}
-        with running("explanation test", test.name, "compare()"):
+        with name_extension("explanation test", test.name, "compare()"):
             compared[test.name] = test.compare(tested, earlier)
     findings = compared.values()
     base_predictions, _ = tested.score("base", "base", tested.base.probabilities)
@@ -151,7 +151,7 @@ def find_facts(tested: Tested) -> ExplainFacts:
         ),
         points=pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(),
         history=pd.DataFrame(tested.trainings.history),
-        examples=highlighted_texts(tested),
+        examples=highlight_texts(tested),
         item="sentence" if tested.texts.test.of_sentences else "word",
         phrases=tuple(phrases(tested)),
         notes=tuple(notes(tested, remarks)),
@@ -159,20 +159,20 @@ def find_facts(tested: Tested) -> ExplainFacts:
     )
 
 
-def _examined_tests(tested: Tested) -> tuple[list[ExplanationTest], Mapping[str, Sequence[str]]]:
+def _choose_tests(tested: Tested) -> tuple[list[ExplanationTest], Mapping[str, Sequence[str]]]:
     """Return the tests to examine, and of those that do not run the columns that questions of the others are about."""
     names = [test.name for test in tested.tests]
-    columns_of = {owner: columns for owner, columns in borrowed(names).items() if owner not in names}
+    columns_of = {owner: columns for owner, columns in find_borrowed(names).items() if owner not in names}
     return [test for name, test in registered_tests().items() if name in names or name in columns_of], columns_of
 
 
 def examine_share(tested: Tested) -> list[str]:
     """Examine the share of the parts of the tested model that the options ask for, and say in lines what there is."""
-    tests, borrowed_columns = _examined_tests(tested)
+    tests, borrowed_columns = _choose_tests(tested)
     task = tested.examination(tested.model, tests, tested.options.tests, only=borrowed_columns)
     shares = tested.options.shares
     with tested.stages("examine"), progress_bar("examine", len(task.ids), unit="texts") as advance:
-        _, missing = examined_parts(task, shares, tested.trainings.cache_log, advance)
+        _, missing = examine_parts(task, shares, tested.trainings.cache_log, advance)
     total = len(task.parts())
     rest = "" if missing else " The same command without --part makes the report."
     warnings = [f"Warning: {warning}" for warning in tested.trainings.cache_log.warnings()]

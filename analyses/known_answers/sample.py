@@ -99,7 +99,7 @@ def write_answers(answers: SampleAnswers, path: Path = FILE) -> None:
     path.write_text(json.dumps(asdict(answers), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def compared(found: SampleAnswers, known: SampleAnswers) -> Iterator[Check]:
+def compare_answers(found: SampleAnswers, known: SampleAnswers) -> Iterator[Check]:
     """Compare the answers of this installation with the known ones, a line for each table and for each analysis."""
     for name, digest in known.counts.items():
         equal = found.counts.get(name) == digest
@@ -108,7 +108,7 @@ def compared(found: SampleAnswers, known: SampleAnswers) -> Iterator[Check]:
         yield Check(f"counts: {name}", equal, text)
     for analysis in dict.fromkeys(name.split(",")[0] for name in known.numbers):
         names = [name for name in known.numbers if name.startswith(f"{analysis},")]
-        wrong = [name for name in names if not _close(found, known, name)]
+        wrong = [name for name in names if not _is_close(found, known, name)]
         if wrong:
             first = wrong[0]
             value = found.numbers.get(first)
@@ -118,6 +118,6 @@ def compared(found: SampleAnswers, known: SampleAnswers) -> Iterator[Check]:
         yield Check(f"numbers: {analysis}", not wrong, text)
 
 
-def _close(found: SampleAnswers, known: SampleAnswers, name: str) -> bool:
+def _is_close(found: SampleAnswers, known: SampleAnswers, name: str) -> bool:
     """Whether a number is the known one within half a unit of the last printed digit."""
     return name in found.numbers and abs(found.numbers[name] - known.numbers[name]) <= known.unit[name] / 2

@@ -32,12 +32,12 @@ from ...corpora_loaders import Sentence
 from ...extractors import TOKEN_CLASSES, StageBatch
 from ...extractors.maps.stage_batch import LEFT_OUT
 from ...reports.columns import Schema, TableColumn
-from ...reports.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, TEXT, YELLOW, finish, panel, styled
+from ...reports.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, TEXT, YELLOW, finish, panel, with_style
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ..contract import Request
 from ..counting.counting import Counting
-from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
+from ..counting.exact_sums import ExactMetric, ExactSumError, add_values, floating
 from ..counting.metric import Metric
 from ..shared.grid import OctaveGrid
 from .feed_forward import map_changes, mean_changes, raised_shares
@@ -94,7 +94,7 @@ class Block(NormQuestion):
 
     def find(self, counts: NormCounts, lookups: Any, earlier: Mapping[str, Any]) -> BlockTables | None:
         """Return all that is known of the block, also what other questions show."""
-        for metric in counts.counted(self.name, FeedForwardBlock):
+        for metric in counts.metrics_of(self.name, FeedForwardBlock):
             return metric.compute()
         return None
 
@@ -161,7 +161,7 @@ class FeedForwardBlock(ExactMetric):
             angles = batch.angles[:, layer].cpu()[is_token]
             angle_cells = (angles * (_DEGREES / 180)).long().clamp(max=_DEGREES - 1)
             self.angles[layer] += torch.bincount(angle_cells, minlength=_DEGREES).to(device)
-        self.sizes = added(self.sizes, batch.sizes.cpu())
+        self.sizes = add_values(self.sizes, batch.sizes.cpu())
         self.gammas = torch.maximum(self.gammas, batch.gammas.to(self.gammas))
         self.sentences += len(batch.lengths)
         for row, length in enumerate(batch.lengths.tolist()):
@@ -177,7 +177,7 @@ class FeedForwardBlock(ExactMetric):
         before_and_after = torch.cat([maps[:, None, ln : ln + 2], without], dim=1).flatten(0, 1)
         changes = torch.from_numpy(map_changes(before_and_after.numpy())[:, 0]).view_as(self.changes)
         is_defined = changes.isfinite()
-        self.changes = added(self.changes, torch.where(is_defined, changes, 0)[None])
+        self.changes = add_values(self.changes, torch.where(is_defined, changes, 0)[None])
         self.changed += is_defined.to(self.changed.device)
 
     def _add_pairs(self, maps: Float[Tensor, "layers stages n n"], types: Int[Tensor, "n n"]) -> None:
@@ -337,7 +337,7 @@ def _relations(pairs: pd.DataFrame) -> ShownTable:
     return ShownTable("norms_relations", "Relations of pairs that are amplified most, all layers (%)", columns, rows)
 
 
-@styled
+@with_style
 def pairs_figure(pairs: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the types of the pairs that FF amplifies most, layer by layer, beside those of all pairs."""
     figure, axes = panel(TEXT, 2.8)

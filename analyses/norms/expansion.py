@@ -10,7 +10,7 @@ import pandas as pd
 from ...reports.columns import Schema, TableColumn
 from ...reports.format import rows_of
 from ..contract import Request
-from .paper import Published
+from .paper import PublishedNumbers
 from .rows import NormCounts, NormQuestion, NormResults, OfLayers, PlanContext
 
 EXPANSION = Schema(
@@ -53,7 +53,7 @@ class Expansion(NormQuestion):
         return OfLayers([TableColumn("expansion", "number", "", "expansion", digits=2)], rows)
 
 
-def with_published(expansion: pd.DataFrame, published: Published | None) -> pd.DataFrame:
+def with_published(expansion: pd.DataFrame, published: PublishedNumbers | None) -> pd.DataFrame:
     """Return the rates with a column ``published`` if the paper has numbers of this model."""
     if published is None:
         return expansion

@@ -27,13 +27,13 @@ from torch import Tensor
 
 from ...extractors import ExtractionError, SharedBatch, StageBatch
 from ...reports.columns import Schema, TableColumn
-from ...reports.drawing import BLACK, BLUE, COLUMN, GREEN, PURPLE, by_layer, finish, layer_line, panel, styled
+from ...reports.drawing import BLACK, BLUE, COLUMN, GREEN, PURPLE, by_layer, finish, layer_line, panel, with_style
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ...storage.writing import running_text
 from ..contract import Reader, Request
 from ..counting.counting import Counting
-from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
+from ..counting.exact_sums import ExactMetric, ExactSumError, add_values, floating
 from ..counting.metric import Metric
 from ..counting.resampling import sentence_keys
 from .rows import LookupContext, NormCounts, NormQuestion, NormResults, OfLayers, PlanContext, wide_by_layer
@@ -156,7 +156,7 @@ class FeedForward(NormQuestion):
                 return FeedForwardChange(counts.facts.kept[self.name]["layers"], ("FF", "RES", "LN")).compute()
             if failure is not None:
                 raise failure
-        for metric in counts.counted(self.name, FeedForwardChange):
+        for metric in counts.metrics_of(self.name, FeedForwardChange):
             return metric.compute()
         return None
 
@@ -185,7 +185,7 @@ class FeedForwardChange(ExactMetric):
         # The four numbers are the amplification in fixed point, the key of the sentence, i, and j. A row that holds no
         # pair yet has an amplification of −1, which no pair can have.
         empty = torch.full((n_layers, top, 4), -_FIXED_POINT, dtype=torch.int64)
-        self.add_state("top", empty, _merged_top)
+        self.add_state("top", empty, _merge_top)
 
     def update(self, batch: StageBatch) -> None:
         """Add a batch. Sentences of a single piece have no pairs to compare and are not counted."""
@@ -200,7 +200,7 @@ class FeedForwardChange(ExactMetric):
             maps = batch.maps[index, :, :, :length, :length].cpu().double()
             changes = torch.from_numpy(map_changes(maps.numpy()))
             is_defined = changes.isfinite()
-            self.sums = added(self.sums, torch.where(is_defined, changes, 0)[None])
+            self.sums = add_values(self.sums, torch.where(is_defined, changes, 0)[None])
             self.sentences += is_defined.to(self.sentences.device)
             raised = raised_shares(maps, ff).masked_fill(torch.eye(length, dtype=torch.bool), -1)  # i ≠ j
             amplifications, cells = raised.flatten(1).topk(min(n_top, length * (length - 1)))  # (layers, pairs) each
@@ -263,7 +263,7 @@ def _best(pairs: Int[Tensor, "layers candidates 4"], top: int) -> Int[Tensor, "l
     return torch.from_numpy(np.stack(best)).to(pairs.device)
 
 
-def _merged_top(parts: Int[Tensor, "parts layers top 4"]) -> Int[Tensor, "layers top 4"]:
+def _merge_top(parts: Int[Tensor, "parts layers top 4"]) -> Int[Tensor, "layers top 4"]:
     """Merge the pairs of several parts of a corpus."""
     return _best(torch.cat(list(parts), dim=1), parts.shape[2])
 
@@ -321,7 +321,7 @@ class CountStages(Counting):
         return {"n_layers": self.n_layers, "components": tuple(first.components)}
 
 
-@styled
+@with_style
 def change_figure(change: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw how far each component of the feed-forward block rearranges the map, by layer."""
     figure, axes = panel(COLUMN, 2.6)

@@ -25,7 +25,7 @@ from ...corpora_loaders import read_frequencies
 from ...corpora_loaders.errors import CorpusError
 from ...extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
 from ...reports.columns import Schema, TableColumn
-from ...reports.drawing import BLUE, ORANGE, TEXT, finish, log_scale, panels, styled
+from ...reports.drawing import BLUE, ORANGE, TEXT, finish, log_scale, panels, with_style
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ..contract import Request
@@ -34,7 +34,7 @@ from ..counting.exact_sums import ExactMetric, ExactSumError
 from ..counting.metric import Metric
 from ..counting.resampling import sentence_keys
 from ..shared.correlation import correlation
-from .paper import Published
+from .paper import PublishedNumbers
 from .rows import NormCounts, NormQuestion, NormResults, PlanContext
 
 FREQUENCY = Schema(
@@ -116,8 +116,8 @@ class Frequency(NormQuestion):
 
     def find(self, counts: NormCounts, lookups: Any, earlier: Mapping[str, Any]) -> FrequencyTables | None:
         """Return the correlations, and note of how many inputs they are."""
-        for metric in counts.counted(self.name, FrequencyCorrelation):
-            sampled, total = metric.sampled()
+        for metric in counts.metrics_of(self.name, FrequencyCorrelation):
+            sampled, total = metric.sample_size()
             if sampled < total:
                 counts.notes.append(
                     f"The correlations with frequency are those of {sampled:,} of {total:,} inputs, which were sampled "
@@ -203,7 +203,7 @@ class FrequencyCorrelation(ExactMetric):
         positions = is_token.cumsum(1) - 1
         special = torch.isin(batch.classes.cpu(), torch.tensor(_SPECIAL)).long()
         tokens = torch.stack([key_of_token, positions, ids, special], dim=-1)[is_token]  # (tokens of the batch, 4)
-        chunks = [*self._chunks(), *_within([_sorted(tokens, values)], int(self.level))]
+        chunks = [*self._chunks(), *_within([_sort_tokens(tokens, values)], int(self.level))]
         self._hold(chunks)
         if _size(chunks) > self.most_tokens:
             self._thin()
@@ -213,7 +213,7 @@ class FrequencyCorrelation(ExactMetric):
         # The choice `all` is of all tokens, `words` of those that are neither [CLS] nor [SEP], both of the sample. The
         # column `count` is their number. ρ is NaN if the ranks or the values do not vary, or if there are fewer than
         # five tokens.
-        ranks, special, values = self._ranked()
+        ranks, special, values = self._rank()
         rows = []
         for column, measure in enumerate(MEASURES):
             for name, is_chosen in (("all", np.ones(len(ranks), dtype=bool)), ("words", ~special)):
@@ -224,7 +224,7 @@ class FrequencyCorrelation(ExactMetric):
     def points(self, most: int = MOST_POINTS) -> pd.DataFrame:
         """Return a table with one row per token of a few sentences, those with the lowest hashes, for scatter plots."""
         # The columns are `rank`, `special` (whether it is [CLS] or [SEP]) and the measures.
-        ranks, special, values = self._ranked()
+        ranks, special, values = self._rank()
         # The tokens are sorted by hash, and a sentence is shown if it ends within the limit. The first one always is.
         keys = self.tokens[0][:, 0].cpu().numpy()
         ends = np.searchsorted(keys, keys, side="right")
@@ -232,7 +232,7 @@ class FrequencyCorrelation(ExactMetric):
         table = pd.DataFrame({"rank": ranks[fits], "special": special[fits]})
         return table.assign(**{measure: values[fits, column] for column, measure in enumerate(MEASURES)})
 
-    def _ranked(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.float32]]:
+    def _rank(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.float32]]:
         """Return the rank of each token of the sample, whether it is special, and its measures."""
         self._thin()
         tokens, values = (state.cpu().numpy() for state in self._compact())
@@ -247,7 +247,7 @@ class FrequencyCorrelation(ExactMetric):
         _, _, ids, special = tokens.T
         return ranks_by_id[ids], special.astype(bool), values
 
-    def sampled(self) -> tuple[int, int]:
+    def sample_size(self) -> tuple[int, int]:
         """Return the number of sentences in the sample, and the number of all sentences."""
         self._thin()
         tokens, _ = self._compact()
@@ -289,7 +289,7 @@ class FrequencyCorrelation(ExactMetric):
         chunks = self._chunks() or [(torch.zeros(0, 4, dtype=torch.int64), torch.zeros(0, len(MEASURES)))]
         if len(chunks) > 1:
             tokens, values = (torch.cat(parts) for parts in zip(*chunks, strict=True))
-            chunks = [_sorted(tokens, values)]
+            chunks = [_sort_tokens(tokens, values)]
         self._hold(chunks)
         return chunks[0]
 
@@ -311,7 +311,7 @@ def _size(chunks: list[tuple[Tensor, Tensor]]) -> int:
     return sum(len(tokens) for tokens, _ in chunks)
 
 
-def _sorted(
+def _sort_tokens(
     tokens: Int[Tensor, "tokens 4"], values: Float[Tensor, "tokens measures"]
 ) -> tuple[Int[Tensor, "tokens 4"], Float[Tensor, "tokens measures"]]:
     """Sort tokens by sentence and position. Ids of sentences may repeat, so the order is also by all else."""
@@ -329,7 +329,7 @@ def frequency_ranks(counts: Mapping[int, int]) -> dict[int, int]:
     return {int(token): best_rank[count] for token, count in counts.items()}
 
 
-def with_published(frequency: pd.DataFrame, published: Published | None) -> pd.DataFrame:
+def with_published(frequency: pd.DataFrame, published: PublishedNumbers | None) -> pd.DataFrame:
     """Return the correlations with a column ``published`` if the paper has numbers of this model."""
     if published is None:
         return frequency
@@ -373,7 +373,7 @@ def _frequency(frequency: pd.DataFrame) -> ShownTable:
     return ShownTable("norms_frequency", "Spearman’s ρ with the rank by frequency", columns, list(rows.values()))
 
 
-@styled
+@with_style
 def frequency_figure(points: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the frequency rank of tokens against ‖f(x)‖, the weight that they receive, and their mixing ratio."""
     figure, grid = panels(TEXT, 2.5, columns=3)

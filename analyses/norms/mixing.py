@@ -37,15 +37,15 @@ from ...reports.drawing import (
     finish,
     layer_line,
     panels,
-    styled,
+    with_style,
 )  # fmt: skip
 from ...reports.format import rows_of
 from ...reports.shapes import direct_labels
 from ...reports.table import ShownTable
 from ..contract import Masking, Request
 from ..counting.counting import CountWith
-from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
-from .paper import Published
+from ..counting.exact_sums import ExactMetric, ExactSumError, add_values, floating
+from .paper import PublishedNumbers
 from .rows import NormCounts, NormQuestion, NormResults, OfLayers, PlanContext
 
 ALL = "all"
@@ -121,7 +121,7 @@ class Mixing(NormQuestion):
 
     def find(self, counts: NormCounts, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the ratios, beside those of the paper if it has any of this model."""
-        for metric in counts.counted(self.name, MixingRatios):
+        for metric in counts.metrics_of(self.name, MixingRatios):
             return with_published(metric.compute(), counts.published)
         return None
 
@@ -182,7 +182,7 @@ class MixingRatios(ExactMetric):
         for index in range(len(TOKEN_CLASSES)):
             of_class = ratios[batch.classes == index].to(self.sums.device)
             if len(of_class):
-                self.sums[..., index] = added(self.sums[..., index], of_class)
+                self.sums[..., index] = add_values(self.sums[..., index], of_class)
                 self.lowest[..., index] = torch.minimum(self.lowest[..., index], of_class.amin(0))
                 self.highest[..., index] = torch.maximum(self.highest[..., index], of_class.amax(0))
                 self.tokens[index] += len(of_class)
@@ -209,7 +209,7 @@ class MixingRatios(ExactMetric):
         return pd.DataFrame(rows)
 
 
-def with_published(mixing: pd.DataFrame, published: Published | None) -> pd.DataFrame:
+def with_published(mixing: pd.DataFrame, published: PublishedNumbers | None) -> pd.DataFrame:
     """Return the ratios with a column ``published`` if the paper has numbers of this model."""
     if published is None:
         return mixing
@@ -242,7 +242,7 @@ def _mixing_by_layer(mixing: pd.DataFrame, expansion: pd.DataFrame | None) -> Sh
     return ShownTable("norms_mixing_layers", title, columns, list(rows.values()))
 
 
-@styled
+@with_style
 def mixing_figure(mixing: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the mixing ratio by layer: all variants over all tokens, and attnresln-n by class of tokens."""
     single_layers = mixing[mixing["layer"] > 0].set_index("layer").sort_index(kind="stable")

@@ -24,7 +24,7 @@ from ...reports.drawing import (
     finish,
     layer_line,
     panels,
-    styled,
+    with_style,
 )  # fmt: skip
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
@@ -138,7 +138,7 @@ def _median_column(quantity: str, heading: str, digits: int) -> TableColumn:
     return TableColumn(f"median:{quantity}", "number", "", heading, digits=digits, beside=quartiles)
 
 
-@styled
+@with_style
 def block_figure(block: BlockTables, *, title: str = "") -> Figure:
     """Draw the norms of FF and residual, the angle between them, and what LN changes without its largest dimensions."""
     figure, ((norms, angles, changes),) = panels(TEXT, 2.5, columns=3)

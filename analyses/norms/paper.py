@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Published(NamedTuple):
+class PublishedNumbers(NamedTuple):
     """The published numbers of one model, in the papers' order."""
 
     # the mean, largest and smallest ratio in percent by variant (Kobayashi et al. 2021, Table 1)
@@ -18,7 +18,7 @@ class Published(NamedTuple):
 
 
 PUBLISHED = {
-    "bert-base-uncased": Published(
+    "bert-base-uncased": PublishedNumbers(
         mixing={
             "attn-w": (96.41, 99.99, 45.04),
             "attn-n": (85.28, 99.96, 4.89),
@@ -40,7 +40,7 @@ PUBLISHED = {
             "[SEP]": (15, 12, 12, 3, 2, 2, 2, 2, 3, 18, 15, 21),
         },
     ),
-    "roberta-base": Published(
+    "roberta-base": PublishedNumbers(
         mixing={
             "attn-w": (95.81, 100.0, 3.82),
             "attn-n": (84.42, 99.93, 13.84),
@@ -54,6 +54,6 @@ PUBLISHED = {
 measured on 992 pairs of Wikipedia paragraphs with 12 % of the tokens masked, for the frequency with none masked."""
 
 
-def published(model: str) -> Published | None:
+def published_numbers(model: str) -> PublishedNumbers | None:
     """Return the published numbers of a model by its name, with or without its owner's name; None if there are none."""
     return PUBLISHED.get(model.rstrip("/").rsplit("/", 1)[-1])

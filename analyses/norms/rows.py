@@ -21,7 +21,7 @@ from ..shared.merged_facts import merges_by
 from ..shared.options import FeedForwardOptions
 from ..shared.previews import Answers
 from .options import NormsOptions
-from .paper import Published, published
+from .paper import PublishedNumbers, published_numbers
 
 Counted_ = TypeVar("Counted_", bound=Metric)
 
@@ -105,10 +105,10 @@ class NormCounts:
             plan_counts.failures,
             plan_counts,
         )
-        self.published = published(self.facts.model)
+        self.published = published_numbers(self.facts.model)
         self.notes = list(self.facts.notes)
 
-    def counted(self, question: str, metric: type[Counted_]) -> list[Counted_]:
+    def metrics_of(self, question: str, metric: type[Counted_]) -> list[Counted_]:
         """Return the metrics of the requests of a question; none if it has none, or they could not be counted."""
         # Runs that 0.2 counted, and 0.3 stored again, have no states of some questions.
         names = [name for name in self.facts.requests.get(question, ()) if name not in self.failures]
@@ -178,7 +178,7 @@ class NormResults(Answers):
     """
 
     layers: tuple[OfLayers, ...] = ()
-    published: Published | None = None
+    published: PublishedNumbers | None = None
     notes: tuple[str, ...] = ()
     answers: Mapping[str, Any] = field(default_factory=dict)
 

@@ -23,7 +23,7 @@ from torch.nn import functional
 
 from ...extractors import TOKEN_CLASSES, NormBatch
 from ...reports.columns import Explored, Schema, TableColumn
-from ...reports.drawing import CLASSES, TEXT, by_layer, finish, layer_line, panels, styled
+from ...reports.drawing import CLASSES, TEXT, by_layer, finish, layer_line, panels, with_style
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Measure
 from ...reports.finding import Finding
@@ -32,7 +32,7 @@ from ...reports.table import ShownTable
 from ...reports.tables import records
 from ..contract import Request
 from ..counting.counting import CountWith
-from ..counting.exact_sums import ExactMetric, added, floating
+from ..counting.exact_sums import ExactMetric, add_values, floating
 from ..shared.explored import address, head_measures, share
 from .rows import NormCounts, NormQuestion, NormResults, OfLayers, PlanContext, layers_table
 
@@ -89,7 +89,7 @@ class Shares(NormQuestion):
 
     def find(self, counts: NormCounts, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the shares of all heads and classes of tokens."""
-        (metric,) = counts.counted(self.name, NormShares)
+        (metric,) = counts.metrics_of(self.name, NormShares)
         return metric.compute()
 
     def frames(self, answer: pd.DataFrame, results: NormResults) -> Mapping[str, pd.DataFrame]:
@@ -177,7 +177,7 @@ class NormShares(ExactMetric):
             torch.einsum("blhj,bjc->blhc", measure, members) for measure in measures
         )
         value_norm = value_norm / sizes.clamp(min=1)[:, None, None]
-        self.sums = added(self.sums, torch.stack([weight, value_norm, norm, norm_share], dim=1).cpu())
+        self.sums = add_values(self.sums, torch.stack([weight, value_norm, norm, norm_share], dim=1).cpu())
         self.sentences += (sizes > 0).sum(0).to(self.sentences.device)
         self.total += len(batch.lengths)
 
@@ -240,7 +240,7 @@ def _findings(shares: pd.DataFrame) -> tuple[Finding, ...]:
     return (Finding(text, address(measure=_id("norm_share", row["class"]))),)
 
 
-@styled
+@with_style
 def shares_figure(shares: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the weight, the norm of f(x) and the share of norms by class and layer, as means over heads."""
     figure, grid = panels(TEXT, 2.5, columns=3)

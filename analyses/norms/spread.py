@@ -24,12 +24,12 @@ from torch import Tensor
 
 from ...extractors import TOKEN_CLASSES, NormBatch
 from ...reports.columns import Schema, TableColumn
-from ...reports.drawing import CLASSES, TEXT, finish, log_scale, panels, styled
+from ...reports.drawing import CLASSES, TEXT, finish, log_scale, panels, with_style
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ..contract import Request
 from ..counting.counting import CountWith
-from ..counting.exact_sums import ExactMetric, ExactSumError, added, floating
+from ..counting.exact_sums import ExactMetric, ExactSumError, add_values, floating
 from ..shared.grid import OctaveGrid
 from .rows import NormCounts, NormQuestion, NormResults, PlanContext, wide_by_layer
 
@@ -130,7 +130,7 @@ class Spread(NormQuestion):
 
     def find(self, counts: NormCounts, lookups: Any, earlier: Mapping[str, Any]) -> WeightsAndNormsTables | None:
         """Return the dispersion, the correlation and the grid."""
-        for metric in counts.counted(self.name, WeightsAndNorms):
+        for metric in counts.metrics_of(self.name, WeightsAndNorms):
             return metric.compute()
         return None
 
@@ -250,7 +250,7 @@ class WeightsAndNorms(ExactMetric):
         whole = (moments / _LIMB).floor()
         self.whole[measure, :, layer, heads] += whole.long().sum(0).to(device)
         rest = self.rest[measure, :, layer, heads]
-        self.rest[measure, :, layer, heads] = added(rest, moments - _LIMB * whole)
+        self.rest[measure, :, layer, heads] = add_values(rest, moments - _LIMB * whole)
         lowest, highest = torch.where(has_values, low, torch.inf), torch.where(has_values, high, -torch.inf)
         self.lowest[cell] = torch.minimum(self.lowest[cell], lowest.amin((0, 2)).to(device))
         self.highest[cell] = torch.maximum(self.highest[cell], highest.amax((0, 2)).to(device))
@@ -359,7 +359,7 @@ def _grid(cells: _Cells) -> pd.DataFrame:
     )
 
 
-@styled
+@with_style
 def grid_figure(spread: WeightsAndNormsTables, *, title: str = "") -> Figure:
     """Draw α against ‖f(x)‖ by class, for all layers and each: the medians, and where four in five pairs are."""
     layers = spread.grid.groupby("layer", sort=False)

@@ -22,7 +22,7 @@ from ...storage.writing import amount, verb
 from ..contract import Request
 from ..counting.comparable import Comparable, Measured
 from ..counting.counting import CountWith
-from ..counting.exact_sums import ExactMetric, fixed, floating
+from ..counting.exact_sums import ExactMetric, floating, to_fixed_point
 from ..shared.explored import address, share
 from .rows import PairCounts, PairQuestion, PairResults, PlanContext, nats_bounds
 from .scores import ScoreMaker
@@ -104,7 +104,7 @@ class PairScores(ExactMetric):
         """
         names, values = batch
         rows, columns = zip(*(self._place[name] for name in names), strict=True)
-        self.scores[rows, columns] += fixed(values[:, 0])
+        self.scores[rows, columns] += to_fixed_point(values[:, 0])
         self.pieces[rows, columns] += values[:, 1].long()
 
     def compute(self) -> tuple[Any, Any]:
@@ -134,7 +134,7 @@ class Accuracy(PairQuestion):
 
     def find(self, counts: PairCounts, lookups: Any, earlier: Mapping[str, Any]) -> Scores | None:
         """Return the scores and the accuracy; None if nothing was scored."""
-        for metric in counts.counted(self.name, PairScores):
+        for metric in counts.metrics_of(self.name, PairScores):
             return scores_of(counts, *metric.compute())
         return None
 
@@ -191,7 +191,7 @@ def scores_of(counts: PairCounts, scores: Any, pieces: Any) -> Scores:
 
 def comparable_accuracy(counts: PairCounts) -> tuple[Comparable, ...]:
     """Return the accuracy of each group, which can be compared with that of another model; nothing without scores."""
-    for metric in counts.counted(Accuracy.name, PairScores):
+    for metric in counts.metrics_of(Accuracy.name, PairScores):
         scores, _ = metric.compute()
         values = scores[:, 0] - scores[:, 1]
         measured = []

@@ -19,7 +19,7 @@ from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ..contract import Request
 from ..counting.counting import CountMaps
-from ..counting.exact_sums import ExactMetric, fixed, floating
+from ..counting.exact_sums import ExactMetric, floating, to_fixed_point
 from ..dependency.decisions import word_positions
 from ..shared.explored import head_measures
 from .rows import ALL, PairCounts, PairQuestion, PairResults, PlanContext
@@ -82,7 +82,7 @@ class CriticalAttention(ExactMetric):
                 continue
             words, before = position[index, start:stop], position[index, :start]
             maps = batch.maps[index].cpu().double()
-            self.attention[row, column] += fixed(maps[:, :, words[:, None], before].sum(-1).mean(-1))
+            self.attention[row, column] += to_fixed_point(maps[:, :, words[:, None], before].sum(-1).mean(-1))
             self.read[row, column] += 1
 
     def compute(self) -> Any:
@@ -113,7 +113,7 @@ class Critical(PairQuestion):
 
     def find(self, counts: PairCounts, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame:
         """Return the table of heads."""
-        (metric,) = counts.counted(self.name, CriticalAttention)
+        (metric,) = counts.metrics_of(self.name, CriticalAttention)
         values = metric.compute()
         layer, head = np.indices(values.shape[2:]).reshape(2, -1) + 1
         both = ~np.isnan(values).any(axis=(1, 2, 3))

@@ -85,8 +85,8 @@ class Needed(PairQuestion):
         layers, numbers = torch.tensor(heads).T
         return {
             "heads": [list(head) for head in heads],
-            "estimates": _plain(of_heads[:, layers, numbers]),
-            "without": _plain(without[:, 0] - without[:, 1]),
+            "estimates": _as_plain(of_heads[:, layers, numbers]),
+            "without": _as_plain(without[:, 0] - without[:, 1]),
         }
 
     def find(self, counts: PairCounts, lookups: Any, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
@@ -129,7 +129,7 @@ class Needed(PairQuestion):
         return Contribution(findings=(Finding(text, address(head=head, kind=kind)),))
 
 
-def _plain(values: torch.Tensor) -> list[list[float | None]]:
+def _as_plain(values: torch.Tensor) -> list[list[float | None]]:
     """Return values as plain data, None for what is missing."""
     return [[None if value != value else value for value in row] for row in values.tolist()]
 

@@ -39,11 +39,11 @@ ALL = "all"
 def nats_bounds(name: str) -> Callable[[Row], str]:
     """Return a function that writes the interval of a number of nats in a row, nothing if there is none."""
 
-    def written(row: Row) -> str:
+    def write_interval(row: Row) -> str:
         low, high = row[f"{name}_low"], row[f"{name}_high"]
         return "" if math.isnan(low) else f"[{number(low, 2)}, {number(high, 2)}]"
 
-    return written
+    return write_interval
 
 
 class Difference(NamedTuple):
@@ -67,7 +67,7 @@ def difference(good: Sequence[str], bad: Sequence[str]) -> Difference:
     return Difference(start, len(good) - end, len(bad) - end)
 
 
-def _natural(name: str) -> list[int | str]:
+def _natural_key(name: str) -> list[int | str]:
     """Return a key by which names are sorted, numbers in them by their size."""
     return [int(part) if index % 2 else part for index, part in enumerate(_NUMBERS.split(name))]
 
@@ -114,7 +114,7 @@ class PlanContext:
             # In the order of their ids, so that the order of the file has no effect.
             for good, bad in sorted(
                 zip(setting.corpus.sentences[::2], setting.corpus.sentences[1::2], strict=True),
-                key=lambda pair: _natural(pair[0].id),
+                key=lambda pair: _natural_key(pair[0].id),
             )
         )
         self.scorer, self.scored = _scorer(options[PairsOptions], setting)
@@ -171,7 +171,7 @@ class PairCounts:
         names = self.pairs["group"].to_numpy()
         self.groups = {str(name): names == name for name in dict.fromkeys(names)} | {ALL: names == names}
 
-    def counted(self, question: str, metric: type[Counted_]) -> list[Counted_]:
+    def metrics_of(self, question: str, metric: type[Counted_]) -> list[Counted_]:
         """Return the metrics of the requests of a question, none if it has none."""
         return [self._counted.metric(name, metric) for name in self.facts.requests.get(question, ())]
 

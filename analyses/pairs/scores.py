@@ -27,7 +27,7 @@ _ROWS = 64  # how many inputs a model reads at once
 
 
 @dataclass(frozen=True)
-class Scored:
+class Scoring:
     """How a sentence is scored: the inputs that a model reads, of equal length, and one target in each or several.
 
     Attributes:
@@ -41,7 +41,7 @@ class Scored:
     targets: list[int]
 
 
-def scored_causally(tokenizer: Any, text: str, *, harness: bool = False) -> Scored:
+def causal_scoring(tokenizer: Any, text: str, *, harness: bool = False) -> Scoring:
     """Return how a causal model scores a sentence.
 
     Raises:
@@ -53,10 +53,10 @@ def scored_causally(tokenizer: Any, text: str, *, harness: bool = False) -> Scor
     if begin is None:
         raise ModelError("the tokenizer has neither a BOS nor an EOS token, after which a sentence could be scored")
     row = ids if ids[:1] == [begin] else [begin, *ids]
-    return Scored([row], [(0, index) for index in range(len(row) - 1)], row[1:])
+    return Scoring([row], [(0, index) for index in range(len(row) - 1)], row[1:])
 
 
-def scored_with_masks(tokenizer: Any, text: str, *, within_words: bool = True) -> Scored:
+def masked_scoring(tokenizer: Any, text: str, *, within_words: bool = True) -> Scoring:
     """Return how a masked model scores a sentence: an input for each piece that is no special token."""
     with as_written(tokenizer):
         encoding = tokenizer(text).encodings[0]
@@ -66,7 +66,7 @@ def scored_with_masks(tokenizer: Any, text: str, *, within_words: bool = True) -
     for piece in scored:
         hidden = {other for other in scored if other >= piece and words[other] == words[piece]} if within_words else {}
         rows.append([mask if index == piece or index in hidden else each for index, each in enumerate(ids)])
-    return Scored(rows, list(enumerate(scored)), [ids[piece] for piece in scored])
+    return Scoring(rows, list(enumerate(scored)), [ids[piece] for piece in scored])
 
 
 @contextmanager
@@ -100,11 +100,11 @@ class Scorer:
     within_words: bool = True
     harness: bool = False
 
-    def plan(self, tokenizer: Any, text: str) -> Scored:
+    def plan(self, tokenizer: Any, text: str) -> Scoring:
         """Return how a sentence is scored."""
         if self.causal:
-            return scored_causally(tokenizer, text, harness=self.harness)
-        return scored_with_masks(tokenizer, text, within_words=self.within_words)
+            return causal_scoring(tokenizer, text, harness=self.harness)
+        return masked_scoring(tokenizer, text, within_words=self.within_words)
 
     def score(self, encoder: Encoder, text: str) -> tuple[float, int]:
         """Return the score of a sentence in nats, and the number of its scored pieces."""
@@ -118,7 +118,7 @@ class Scorer:
             total += float(log_p(logits, planned, start).sum())
         return total, len(planned.targets)
 
-    def switch(self, encoder: Encoder, text: str) -> tuple[HeadSwitch, Scored]:
+    def switch(self, encoder: Encoder, text: str) -> tuple[HeadSwitch, Scoring]:
         """Return what scores the sentence with heads switched off."""
         planned = self.plan(encoder.tokenizer, text)
         inputs = [Pieces(row, [""] * len(row), list(range(len(row))), [False] * len(row), 0, 0) for row in planned.rows]
@@ -126,7 +126,7 @@ class Scorer:
 
 
 def log_p(
-    logits: Float[Tensor, "*runs rows n vocabulary"], planned: Scored, start: int = 0
+    logits: Float[Tensor, "*runs rows n vocabulary"], planned: Scoring, start: int = 0
 ) -> Float[Tensor, "*runs targets"]:
     """Return the log-probabilities of the targets, given the logits of the inputs from ``start`` on, in float64."""
     stop = start + logits.shape[-3]

@@ -15,7 +15,7 @@ from ...reports.columns import Schema, TableColumn
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ...storage.writing import amount
-from .rows import ProbeQuestion, ProbeResults, Tested, deviation, mean, placed
+from .rows import ProbeQuestion, ProbeResults, Tested, deviation, mean, place_in_table
 from .trainings.state_folds import GOLD, MODEL, RANDOM_WEIGHTS
 from .trainings.training import Kept
 
@@ -137,7 +137,7 @@ def _rows(codes: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         words = own[0].words
         yield {
             "probe": probe,
-            "layer": placed(layer, MODEL)[0],
+            "layer": place_in_table(layer, MODEL)[0],
             "runs": len(own),
             "words": words,
             "bits": mean([code.bits for code in own]),
@@ -147,12 +147,12 @@ def _rows(codes: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             "compression_sd": deviation(times),
             "uniform": own[0].uniform / words if words else math.nan,
             "floor": own[0].floor / words if words else math.nan,
-            **_beside("control", sources.get("control", [])),
-            **_beside("random", sources.get(RANDOM_WEIGHTS, [])),
+            **_compare("control", sources.get("control", [])),
+            **_compare("random", sources.get(RANDOM_WEIGHTS, [])),
         }
 
 
-def _beside(name: str, codes: Sequence[Codelength]) -> dict[str, float]:
+def _compare(name: str, codes: Sequence[Codelength]) -> dict[str, float]:
     """Return the mean length of codes to compare with, its standard deviation, and their mean compression."""
     lengths = [code.bits_per_word for code in codes]
     return {

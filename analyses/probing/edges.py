@@ -23,7 +23,7 @@ from ...reports.format import rare_in_parentheses, rows_of
 from ...reports.table import ShownTable
 from ..counting.best_head import interval, rate
 from .methods import RANDOM
-from .rows import NO_LAYER, ROOT_LENGTH, Key, ProbeQuestion, ProbeResults, Tested, TestedSentence, placed
+from .rows import NO_LAYER, ROOT_LENGTH, Key, ProbeQuestion, ProbeResults, Tested, TestedSentence, place_in_table
 from .trainings.state_folds import MODEL
 from .trainings.training import Kept
 
@@ -170,12 +170,12 @@ class Edges(ProbeQuestion):
             if len(of_trees.sentence) != len(counts.edges):
                 raise ValueError(f"{len(counts.edges)} edges were counted, and the trees have {len(of_trees.sentence)}")
             for (probe, layer, source), of_runs in columns.items():
-                of_layer, named = placed(layer, source)
+                of_layer, named = place_in_table(layer, source)
                 key = {"score": "uuas", "probe": probe, "layer": of_layer, "source": named}
                 rows += [key | row for row in of_trees.scores(counts.edges[:, of_runs].T, counts.weights)]
         of_heads = Arcs.of_heads(counts)
         for method, found in _found_heads(counts).items():
-            layer, _ = placed(lookups["chosen"].get(method.removesuffix(RANDOM), NO_LAYER), "")
+            layer, _ = place_in_table(lookups["chosen"].get(method.removesuffix(RANDOM), NO_LAYER), "")
             key = {"score": "uas", "probe": method, "layer": layer, "source": ""}
             rows += [key | row for row in of_heads.scores(found, counts.weights)]
         return EdgeTable(pd.DataFrame(rows, columns=EDGES.names), lookups["chosen"])
@@ -194,7 +194,7 @@ class Edges(ProbeQuestion):
         ):  # fmt: skip
             rows = edges[(edges["score"] == score) & of_layer]
             if len(rows):
-                shown.append(_shown(rows, name, title, results.min_count))
+                shown.append(_shown_table(rows, name, title, results.min_count))
         return shown
 
     def values(self, answer: EdgeTable, results: ProbeResults) -> Mapping[str, Any]:
@@ -208,7 +208,7 @@ def _found_heads(counts: Tested) -> dict[str, Bool[ndarray, "runs words"]]:
     return {method: np.stack([attempt.right for attempt in attempts]) for (method, _), attempts in argmax}
 
 
-def _shown(rows: pd.DataFrame, name: str, title: str, min_count: int) -> ShownTable:
+def _shown_table(rows: pd.DataFrame, name: str, title: str, min_count: int) -> ShownTable:
     """Return a table with a row for each group and a column for whatever finds edges or heads."""
     headings: dict[str, str] = {}
     by_group: dict[tuple[str, str], dict[str, Any]] = {}

@@ -16,7 +16,7 @@ from numpy import ndarray
 from ...extractors import DIRECTIONS
 from ...probes import ArcWeights, added_up, registered_probes
 from ...reports.columns import Explored, Schema, TableColumn
-from ...reports.drawing import AROUND_ZERO, TEXT, finish, number_ticks, panels, styled
+from ...reports.drawing import AROUND_ZERO, TEXT, finish, number_ticks, panels, with_style
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Measure
 from ...reports.finding import Finding
@@ -333,7 +333,7 @@ def _by_probe(columns: Mapping[str, Sequence[Any]]) -> dict[str, list[dict[str, 
     return by_probe
 
 
-@styled
+@with_style
 def weights_figure(heads: Mapping[str, pd.DataFrame], *, title: str) -> Figure:
     """Draw the learned weight of every head in both directions, a row of heatmaps per probe."""
     first_table = next(iter(heads.values()))  # all have the same heads

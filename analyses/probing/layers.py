@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from ...probes import StateRecipe, make_state_probe
 from ...reports.columns import Row, Schema, TableColumn, bounds
-from ...reports.drawing import BLACK, PALETTE, TEXT, finish, panels, styled
+from ...reports.drawing import BLACK, PALETTE, TEXT, finish, panels, with_style
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ...reports.format import percent, rows_of
@@ -24,7 +24,7 @@ from ..comparison.differences import LEVEL
 from ..counting.held_out import NO_CLAIM
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.explored import points, share
-from .rows import MIXED, ProbeQuestion, ProbeResults, StateTried, Tested, layer_name, placed
+from .rows import MIXED, ProbeQuestion, ProbeResults, StateTried, Tested, layer_name, place_in_table
 from .state_scores import OF_LAYER, StateScores, contrast_rows, first_columns, state_rows
 from .trainings.state_folds import GOLD, MODEL, RANDOM_WEIGHTS
 from .trainings.training import Kept
@@ -43,7 +43,7 @@ def score_name(score: str) -> str:
     return _SCORES.get(score, score)
 
 
-def _written(column: str) -> Callable[[Row], str]:
+def _writer_of(column: str) -> Callable[[Row], str]:
     """Return what writes a value of a row: a share in percent, and a correlation as it is."""
 
     def write(row: Row) -> str:
@@ -109,7 +109,7 @@ STATES_TABLE = Schema(
         TableColumn(
             "value value_low value_high", _SCORE,
             "the mean over runs, with the interval over sentences: a share, or a correlation (`dspr`, `nspr`)", "found",
-            cell=_written("value"), beside=_bounds("value"),
+            cell=_writer_of("value"), beside=_bounds("value"),
             help="the share of heads (UAS), edges (UUAS), labels or roots that are right, in percent; or a mean "
             "correlation (DSpr, NSpr), as a number below 1",
         ),
@@ -119,20 +119,20 @@ STATES_TABLE = Schema(
         ),
         TableColumn("value_sd", "number", "the standard deviation over runs"),
         TableColumn(
-            "control", _SCORE, "the mean on the first control task", "control task", cell=_written("control"),
+            "control", _SCORE, "the mean on the first control task", "control task", cell=_writer_of("control"),
             optional=True,
         ),
         TableColumn(
             "selectivity selectivity_low selectivity_high", "points", "`value` − `control`; the interval is paired",
-            "selectivity", cell=_written("selectivity"), beside=_bounds("selectivity"), optional=True, room="page",
+            "selectivity", cell=_writer_of("selectivity"), beside=_bounds("selectivity"), optional=True, room="page",
         ),
         TableColumn(
             "random", _SCORE, "the mean on copies with random weights in their layers", "random weights",
-            cell=_written("random"), optional=True,
+            cell=_writer_of("random"), optional=True,
         ),
         TableColumn(
             "over_random over_random_low over_random_high", "points", "`value` − `random`; the interval is paired",
-            "over random", cell=_written("over_random"), beside=_bounds("over_random"), optional=True,
+            "over random", cell=_writer_of("over_random"), beside=_bounds("over_random"), optional=True,
         ),
         TableColumn("dev", _SCORE, "the mean on the dev sentences"),
         TableColumn("chosen", "`True` or `False`", "whether the dev sentences chose the layer"),
@@ -289,7 +289,7 @@ class Layers(ProbeQuestion):
 
 def _history(epochs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return how all trainings went, with layers as tables have them."""
-    layers = (placed(epoch["layer"], epoch["source"]) for epoch in epochs)
+    layers = (place_in_table(epoch["layer"], epoch["source"]) for epoch in epochs)
     return pd.DataFrame([{**epoch, "layer": at[0], "source": at[1]} for epoch, at in zip(epochs, layers, strict=True)])
 
 
@@ -312,7 +312,7 @@ _PLACES: tuple[tuple[float, Literal["left", "center", "right"]], ...] = (
 """Where lines are named: neighbors apart, because their values may be nearly equal."""
 
 
-@styled
+@with_style
 def layers_figure(states: pd.DataFrame, methods: pd.DataFrame, *, title: str) -> Figure:
     """Draw the first score of each probe by layer, with its control task, random weights and what reads no states."""
     probes = list(dict.fromkeys(states["probe"]))
@@ -390,7 +390,7 @@ def layer_texts(answer: LayerTables) -> Iterator[str]:
         if same:
             yield (
                 f"{amount(len(same), 'layers')} cannot be told apart from layer {best['layer']:.0f} by {probe}, by "
-                f"intervals that hold for all layers together: {_named(same)}."
+                f"intervals that hold for all layers together: {_name_layers(same)}."
             )
         below = [
             row for row in of_contrasts if row["second"] == RANDOM_WEIGHTS and row["difference"] < 0 and is_clear(row)
@@ -400,7 +400,7 @@ def layer_texts(answer: LayerTables) -> Iterator[str]:
             yield f"{difference} is how far {layer_name(row['layer'])} of {probe} is below random weights."
 
 
-def _named(layers: Sequence[int]) -> str:
+def _name_layers(layers: Sequence[int]) -> str:
     """Name layers, those that follow one another by the first and the last."""
     ranges = list[list[int]]()
     for layer in layers:

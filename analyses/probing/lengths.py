@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...reports.columns import Schema, TableColumn
-from ...reports.drawing import MARKERS, TEXT, finish, panel, styled
+from ...reports.drawing import MARKERS, TEXT, finish, panel, with_style
 from ...reports.shapes import by_bins
 from .methods import RANDOM, color
 from .rows import ROOT_LENGTH, ProbeQuestion, ProbeResults, Tested
@@ -58,7 +58,7 @@ class Lengths(ProbeQuestion):
         return {"probe_lengths": lengths_figure(answer, title=title)}
 
 
-@styled
+@with_style
 def lengths_figure(lengths: pd.DataFrame, *, title: str) -> Figure:
     """Draw scores with intervals by the distance between word and head. No line leads to roots, which have none."""
     left_out = lengths["method"].isin(_NOT_BY_LENGTH) | lengths["method"].str.endswith(RANDOM)

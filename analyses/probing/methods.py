@@ -55,15 +55,15 @@ _OF_RANDOM = "the same on a network with random weights and the trained embeddin
 
 def meaning(method: str) -> str:
     """Return what a method is, as a phrase for a reader; empty if it is not known."""
-    return _described(method)[0]
+    return _describe(method)[0]
 
 
 def color(method: str) -> str:
     """Return the color of a method in figures; black if the method is not known."""
-    return str(PALETTE["named"][_described(method)[1]][0]).upper()
+    return str(PALETTE["named"][_describe(method)[1]][0]).upper()
 
 
-def _described(method: str) -> tuple[str, str]:
+def _describe(method: str) -> tuple[str, str]:
     """Return what a method is, and the name of its color."""
     if method.endswith(RANDOM):
         return _OF_RANDOM

@@ -86,7 +86,7 @@ class AttachmentOutcomes:
         all_words = np.bincount(self.sentence, minlength=n_sentences)
         families: dict[str, list[Measured]] = {}
         for outcomes in self.methods:
-            measured = _measured(outcomes.method, outcomes.right, all_words, outcomes.runs, weights)
+            measured = _mean_score(outcomes.method, outcomes.right, all_words, outcomes.runs, weights)
             families.setdefault(f"attachment score ({outcomes.decoding})", []).append(measured)
         for outcomes in self.methods:
             if outcomes.right_words is not None:
@@ -96,14 +96,14 @@ class AttachmentOutcomes:
                     sentences, right_words = self.sentence[has_relation], outcomes.right_words[has_relation]
                     words = np.bincount(sentences, minlength=n_sentences)
                     right = np.bincount(sentences, weights=right_words, minlength=n_sentences).astype(np.int64)
-                    by_relation.append(_measured(name, right, words, outcomes.runs, weights))
+                    by_relation.append(_mean_score(name, right, words, outcomes.runs, weights))
         return tuple(
             Comparable(family, tuple(measured), "words whose head is found", "words", self.seed)
             for family, measured in families.items()
         )
 
 
-def _measured(
+def _mean_score(
     name: str,
     right: Int[ndarray, " sentences"],
     words: Int[ndarray, " sentences"],

@@ -104,16 +104,16 @@ def _describe_states(options: ProbingOptions, trained: TrainedStates) -> dict[st
     return {
         "states": {
             "probes": options.probes.of_states(),
-            "layers": [_recorded(layer) for layer in trained.layers],
+            "layers": [_record_layer(layer) for layer in trained.layers],
             "pooling": options.states.pooling,
-            "chosen_layers": {name: _recorded(layer) for name, layer in trained.chosen.items()},
+            "chosen_layers": {name: _record_layer(layer) for name, layer in trained.chosen.items()},
             "recipes": {name: asdict(probe.usual) for name, probe in probes.items()},
             "sentences_made": sum(store.made for store in trained.stores),
         }
     }
 
 
-def _recorded(layer: int) -> int | str:
+def _record_layer(layer: int) -> int | str:
     """Return a layer as the run record has it."""
     return "mix" if layer == MIX else layer
 

@@ -88,7 +88,7 @@ class StateTried:
     dev: float | None  # the score on the dev sentences, by which layers are chosen
 
 
-def placed(layer: int, source: str) -> tuple[float, str]:
+def place_in_table(layer: int, source: str) -> tuple[float, str]:
     """Return the layer and the source as tables have them: a mix has no layer, and its name is in the source."""
     if layer >= 0:
         return layer, source

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...reports.columns import Schema, TableColumn
-from ...reports.drawing import GREY, MARKERS, TEXT, finish, panels, series_label, styled, ticks
+from ...reports.drawing import GREY, MARKERS, TEXT, finish, panels, series_label, ticks, with_style
 from ..counting.best_head import rate
 from .methods import RANDOM, color
 from .rows import Attempt, ProbeQuestion, ProbeResults, Tested, TestedWords
@@ -100,7 +100,7 @@ def _run_row(words: TestedWords, attempt: Attempt) -> dict[str, Any]:
     }
 
 
-@styled
+@with_style
 def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
     """Draw loss and scores by epoch, a line for each run; dots where there is one epoch."""
     epochs = history[(history["task"] == "dependencies") & (history["fold"] == 1)]

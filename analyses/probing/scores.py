@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from ...probes import registered_state_probes
 from ...reports.columns import Row, Schema, TableColumn, bar, bounds
-from ...reports.drawing import BLACK, TEXT, finish, panel, styled
+from ...reports.drawing import BLACK, TEXT, finish, panel, with_style
 from ...reports.finding import Finding
 from ...reports.format import interval, percent, rows_of
 from ...reports.shapes import name_rows
@@ -150,7 +150,7 @@ def methods_table(results: ProbeResults) -> ShownTable:
     return ShownTable(NAME, title, (*PROBE.columns, *results.added, _AS_TREE), rows, notes=notes, wide=110)
 
 
-@styled
+@with_style
 def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
     """Draw scores of all methods as bars with intervals; the control task as a hollow mark, trees as a filled one."""
     rows = methods[methods["decoding"] == "argmax"].to_dict("records")
@@ -199,12 +199,12 @@ def score_texts(results: ProbeResults) -> Iterator[tuple[str, str]]:
         )
         if not has_enough or math.isnan(row["uas_low"]):
             not_compared = f"It is not compared: {NO_CLAIM.format(units='sentences')}."
-            yield row["method"], f"{text}{_strongest(results)}. {not_compared}"
+            yield row["method"], f"{text}{_name_strongest(results)}. {not_compared}"
             continue
         if not math.isnan(row.get("control_accuracy", math.nan)):
             verdict, control = _VERDICTS[is_selective(row)], share(row["control_accuracy"])
             text += f", {verdict} than on its control task ({control}, {points(row['selectivity'])})"
-        text += _strongest(results)
+        text += _name_strongest(results)
         methods_by_verdict: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS.values()}
         for contrast in results.differences:
             if contrast["first"] == row["method"]:
@@ -216,7 +216,7 @@ def score_texts(results: ProbeResults) -> Iterator[tuple[str, str]]:
         yield row["method"], f"{text}." + (f" It finds {' and '.join(verdicts)}." if verdicts else "")
 
 
-def _strongest(results: ProbeResults) -> str:
+def _name_strongest(results: ProbeResults) -> str:
     """Name the strongest baseline, which may be a probe on random weights; empty if the run has none."""
     simpler = [each.name for each in BASELINES]
     table = results.argmax

@@ -15,7 +15,7 @@ from ...probes.states.tree_scores import LENGTHS, Fraction, mean_by_length
 from ..comparison.differences import holm
 from ..counting.best_head import interval as bootstrap_interval
 from ..counting.resampling import effective_number
-from .rows import MIX, MIXED, StateTried, Tested, deviation, layer_name, mean, placed, scores
+from .rows import MIX, MIXED, StateTried, Tested, deviation, layer_name, mean, place_in_table, scores
 from .trainings.state_folds import GOLD, MODEL, RANDOM_WEIGHTS
 
 CONFIDENCE = 0.95
@@ -39,7 +39,7 @@ class StateScores:
             return mean_by_length([Fraction(*row) for row in self.fractions[:, column]], self.lengths)
         return float(found.sum() / of.sum()) if of.sum() else math.nan
 
-    def replicated(self, column: int) -> ndarray:
+    def replicate(self, column: int) -> ndarray:
         """Return the score of a column in each replicate; NaN in one without anything to score."""
         if column not in self._replicated:
             found, of = self.fractions[:, column].T
@@ -68,12 +68,12 @@ class StateScores:
         """Return the mean score of several runs, and that in each replicate."""
         if not columns:
             return math.nan, np.array([])
-        return mean([self.value(column) for column in columns]), np.mean([self.replicated(c) for c in columns], 0)
+        return mean([self.value(column) for column in columns]), np.mean([self.replicate(c) for c in columns], 0)
 
     def row(self, column: int) -> dict[str, Any]:
         """Return the row of a column."""
         tried = self.tried[column]
-        layer, source = placed(tried.layer, tried.source)
+        layer, source = place_in_table(tried.layer, tried.source)
         return {
             "probe": tried.probe,
             "layer": layer,
@@ -121,7 +121,7 @@ def state_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[dict[
         control = scored.columns(probe, layer, MODEL, _first_control(probe), score)
         random = scored.columns(probe, layer, RANDOM_WEIGHTS, GOLD, score)
         low, high = _bounds(replicates)
-        of_layer, named = placed(layer, source)
+        of_layer, named = place_in_table(layer, source)
         band_low, band_high = bands.get((probe, score, layer), (math.nan, math.nan))
         yield {
             "probe": probe,
@@ -135,8 +135,8 @@ def state_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[dict[
             "band_low": band_low,
             "band_high": band_high,
             "value_sd": deviation([scored.value(column) for column in columns]),
-            **_beside("control", "selectivity", value, replicates, scored.mean_of(control)),
-            **_beside("random", "over_random", value, replicates, scored.mean_of(random)),
+            **_compare("control", "selectivity", value, replicates, scored.mean_of(control)),
+            **_compare("random", "over_random", value, replicates, scored.mean_of(random)),
             "dev": mean([dev for column in columns if (dev := scored.tried[column].dev) is not None]),
             "chosen": chosen[probe] == layer,
             "by_length": tried.by_length,
@@ -156,11 +156,11 @@ def _bands(
     for probe, score in dict.fromkeys((probe, score) for probe, score, _ in keys):
         of_score = [key for key in keys if key[:2] == (probe, score)]
         means = [scored.mean_of(scored.columns(probe, layer, MODEL, GOLD, score)) for *_, layer in of_score]
-        found.update(zip(of_score, simultaneous(means), strict=True))
+        found.update(zip(of_score, simultaneous_intervals(means), strict=True))
     return found
 
 
-def simultaneous(estimates: Sequence[tuple[float, ndarray]]) -> list[tuple[float, float]]:
+def simultaneous_intervals(estimates: Sequence[tuple[float, ndarray]]) -> list[tuple[float, float]]:
     """Return intervals of several numbers, given with their replicates, that hold for all together in 95 % of cases.
 
     They are as many standard deviations wide to either side as the largest deviation of a replicate from its number has
@@ -184,7 +184,7 @@ def _first_control(probe: str) -> str:
     return make_state_probe(probe).controls[0]
 
 
-def _beside(
+def _compare(
     name: str, difference: str, value: float, replicates: ndarray, other: tuple[float, ndarray]
 ) -> dict[str, float]:
     """Return a value to compare with, and the difference with its paired interval; NaN if there is none."""
@@ -225,22 +225,32 @@ def contrast_rows(scored: StateScores, chosen: Mapping[str, int]) -> Iterator[tu
             elif name in chosen:
                 other = scored.mean_of(scored.columns(name, layer, MODEL, GOLD, score))
                 others.append((layer, own, f"{name} of {layer_name(layer)}", other))
-        tests = [_tested(first, second) for _, first, _, second in others]
+        tests = [_test_difference(first, second) for _, first, _, second in others]
         adjusted = iter(holm([p for *_, p in tests if not math.isnan(p)]))
         of_layers = [
             (first[0] - second[0], first[1] - second[1])
             for _, first, name, second in others
             if name.startswith(OF_LAYER) and len(first[1]) == len(second[1])
         ]
-        bands = iter(simultaneous(of_layers))
+        bands = iter(simultaneous_intervals(of_layers))
         for (of_layer_number, first, name, second), (low, high, p) in zip(others, tests, strict=True):
             p_holm = math.nan if math.isnan(p) else next(adjusted)
             is_layer = name.startswith(OF_LAYER) and len(first[1]) == len(second[1])
             band = next(bands) if is_layer else (math.nan, math.nan)
-            yield probe, placed(of_layer_number, MODEL)[0], name, first[0] - second[0], low, high, *band, p, p_holm
+            yield (
+                probe,
+                place_in_table(of_layer_number, MODEL)[0],
+                name,
+                first[0] - second[0],
+                low,
+                high,
+                *band,
+                p,
+                p_holm,
+            )
 
 
-def _tested(first: tuple[float, ndarray], second: tuple[float, ndarray]) -> tuple[float, float, float]:
+def _test_difference(first: tuple[float, ndarray], second: tuple[float, ndarray]) -> tuple[float, float, float]:
     """Return the paired interval of a difference and its two-sided p value; NaN if it does not vary."""
     if not len(first[1]) or len(first[1]) != len(second[1]):
         return math.nan, math.nan, math.nan

@@ -17,7 +17,7 @@ from ...corpora_loaders import is_punct
 from ...corpora_loaders.tree import counted_relations
 from ...probes.states.annotation import NO_PATH, tree_distances
 from ...probes.states.tree_scores import minimum_edges, tree_edges
-from ...reports.drawing import BLUE, GREY, ORANGE, TEXT, finish, panels, styled
+from ...reports.drawing import BLUE, GREY, ORANGE, TEXT, finish, panels, with_style
 from ...reports.shapes import heatmap
 from .rows import ProbeQuestion, ProbeResults, Tested, layer_name
 from .trainings.training import Kept
@@ -87,7 +87,7 @@ class TreeExamples(ProbeQuestion):
         return {"tree_of": f"the probe {answer.probe} of {layer_name(answer.layer)}"}
 
 
-@styled
+@with_style
 def tree_figure(example: TreeExample, *, title: str) -> Figure:
     """Draw the distances of a sentence as two matrices with their trees above them, whose right edges are blue."""
     gold = tree_distances(example.heads)

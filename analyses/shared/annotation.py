@@ -65,8 +65,8 @@ class Annotation(AnnotatedInput):
             ),
         )
 
-    def encoded(self) -> bytes:
-        """Return the annotation as JSON in ASCII, which `decoded` reads."""
+    def encode(self) -> bytes:
+        """Return the annotation as JSON in ASCII, which `decode` reads."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         written = {
             name: value for name, value in values.items() if value not in (None, ()) or name not in _OPTIONAL_FIELDS
@@ -74,8 +74,8 @@ class Annotation(AnnotatedInput):
         return json.dumps(written, separators=(",", ":"), default=asdict).encode("ascii")
 
     @classmethod
-    def decoded(cls, content: bytes) -> Annotation:
-        """Return the annotation that `encoded` has written."""
+    def decode(cls, content: bytes) -> Annotation:
+        """Return the annotation that `encode` has written."""
         plain: dict[str, Any] = json.loads(content)
         mentions = tuple(ShownMention(**mention) for mention in plain.pop("mentions"))
         links = tuple(Link(**link) for link in plain.pop("links", ()))

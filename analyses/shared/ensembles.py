@@ -47,7 +47,7 @@ def with_intervals(ensembles: pd.DataFrame | None) -> list[dict[str, Any]]:
     return [] if ensembles is None else rows_of(ensembles.dropna(subset=["gain_low"]))
 
 
-def found_together(name: str, row: Mapping[str, Any], units: str = "", beside: str = "") -> str:
+def describe_ensemble(name: str, row: Mapping[str, Any], units: str = "", beside: str = "") -> str:
     """Say which heads find more together, and what one head and a rule find, as a part of a sentence."""
     return (
         f"{name} by {row['heads']} ({share(row['heldout_accuracy'])} of {row['total']:,}{units}, one head "
@@ -109,7 +109,7 @@ def ensemble_schema(
     )
 
 
-def divided_rows(
+def divide_rows(
     values: npt.NDArray[np.floating], rows: npt.NDArray[np.floating], columns: npt.NDArray[np.floating]
 ) -> npt.NDArray[np.float32]:
     """Return the values of candidates in maps whose rows are divided by the sums of their absolute values.
@@ -132,7 +132,7 @@ def right_alone(values: npt.NDArray[np.floating], gold: npt.NDArray[np.bool_]) -
     return np.take_along_axis(gold, values.argmax(-1), 1)
 
 
-def scored_ensembles(
+def score_ensembles(
     values: npt.NDArray[np.float32],
     alone: npt.NDArray[np.bool_],
     gold: npt.NDArray[np.bool_],
@@ -153,17 +153,17 @@ def scored_ensembles(
     Returns plain counts, and the heads that were chosen on the whole text, then on both halves of each split.
     """
     search = (Greedy if method == "raw" else Replacing)(values, gold, most)
-    chosen = [search.chosen(np.ones(len(gold), dtype=bool))]
+    chosen = [search.choose(np.ones(len(gold), dtype=bool))]
     # In each split, a word is scored at most once, by the heads that were chosen on the half that it is not in.
     ensemble_is_right, single_is_right, is_scored = np.zeros((3, SPLITS, len(gold)), dtype=bool)
     gains_of_choices = []
     for split in range(SPLITS):
         for half in (True, False):
             is_choosing = in_first_half[unit, split] == half  # of each word
-            heads = search.chosen(is_choosing) if is_choosing.any() else ()
+            heads = search.choose(is_choosing) if is_choosing.any() else ()
             chosen.append(heads)
             if heads:
-                single = alone[:, last_best(alone[is_choosing].sum(0))]
+                single = alone[:, find_last_best(alone[is_choosing].sum(0))]
                 ensemble_is_right[split] |= search.right(heads) & ~is_choosing
                 single_is_right[split] |= single & ~is_choosing
                 gains_of_choices.append(search.right(heads).mean() - single.mean())
@@ -183,7 +183,7 @@ def scored_ensembles(
         low = high = math.nan
     counts = {
         "total": len(gold),
-        "heads": [named_reading(head, shape) for head in chosen[0]],
+        "heads": [name_reading(head, shape) for head in chosen[0]],
         "method": method,
         "correct": int(search.right(chosen[0]).sum()),
         "heldout_correct": int(ensemble_is_right.sum()),
@@ -208,14 +208,14 @@ class Greedy:
         self.values, self.gold, self.most = values, gold, most
         self._right: dict[tuple[int, ...], npt.NDArray[np.bool_]] = {}
 
-    def chosen(self, choosing: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+    def choose(self, choosing: npt.NDArray[np.bool_]) -> tuple[int, ...]:
         """Return the heads that are chosen on these words, in the order in which they are added."""
         heads: tuple[int, ...] = ()
         best = -1
         while len(heads) < min(self.most, self.values.shape[1]):
             counts = self._with_each(heads)[choosing].sum(0)
             counts[list(heads)] = -1
-            head = last_best(counts)
+            head = find_last_best(counts)
             if counts[head] <= best:
                 break
             heads, best = (*heads, head), int(counts[head])
@@ -242,7 +242,7 @@ class Greedy:
 class Replacing(Greedy):
     """Tries the best heads in turn, each of which may be added, or take the place of another (Limisiewicz et al.)."""
 
-    def chosen(self, choosing: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+    def choose(self, choosing: npt.NDArray[np.bool_]) -> tuple[int, ...]:
         """Return the heads that are chosen on these words, in the order of their places."""
         counts = self._with_each(())[choosing].sum(0)
         heads: tuple[int, ...] = ()
@@ -268,12 +268,12 @@ class Replacing(Greedy):
         return self._right[key]
 
 
-def last_best(counts: Array) -> int:
+def find_last_best(counts: Array) -> int:
     """Return the index of the largest count, the last of equals: the higher layer, head and direction."""
     return len(counts) - 1 - int(counts[::-1].argmax())
 
 
-def named_reading(index: int, shape: tuple[int, int, int]) -> str:
+def name_reading(index: int, shape: tuple[int, int, int]) -> str:
     """Return the name of a head with an arrow for its direction, given its index in (layers, heads, directions)."""
     layer, head, direction = np.unravel_index(index, shape)
     arrow = ("", *_ARROWS)[direction]  # the first direction has none
@@ -286,7 +286,7 @@ def heads_of(names: str) -> list[tuple[str, int]]:
 
 
 def ensemble_table(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pd.DataFrame:
-    """Return the table of the counts of `scored_ensembles`, with the keys of the schema."""
+    """Return the table of the counts of `score_ensembles`, with the keys of the schema."""
     if not rows:
         return pd.DataFrame(columns=schema.names)
     table = pd.DataFrame(rows, columns=[name for name in schema.names if name in rows[0]])

@@ -44,14 +44,14 @@ def head_measures(
         placeholders = {"column": name, **(facts or {})}
         note = shown.note or f"{column.meaning[0].upper()}{column.meaning[1:]}."
         has_bounds = len(ends) == 2 and ordered[ends].notna().all(axis=None)
-        low, high = (defined(ordered[end], DIGITS) for end in ends) if has_bounds else (None, None)
+        low, high = (finite_values(ordered[end], DIGITS) for end in ends) if has_bounds else (None, None)
         attributes: dict[str, Any] = {
             "id": id_of(name),
             "group": shown.group,
             "label": shown.label.format_map(placeholders),
             "kind": None,
             "unit": _UNITS.get(column.type, ""),
-            "values": defined(ordered[name].to_numpy(dtype=float)),
+            "values": finite_values(ordered[name].to_numpy(dtype=float)),
             "low": low,
             "high": high,
             "n": int(ordered[shown.counted].iloc[0]) if shown.counted else (counted or {}).get(name),
@@ -62,7 +62,7 @@ def head_measures(
         yield Measure(**{**attributes, **given})
 
 
-def defined(values: Iterable[float], digits: int | None = None) -> Values:
+def finite_values(values: Iterable[float], digits: int | None = None) -> Values:
     """Return values, rounded if a number of digits is given, with None in place of those that are not finite."""
     rounded = (float(value) if digits is None else round(float(value), digits) for value in values)
     return tuple(value if math.isfinite(value) else None for value in rounded)
@@ -76,7 +76,7 @@ def names_of(table: pd.DataFrame) -> list[str]:
 def bounds(values: npt.NDArray[np.float64]) -> tuple[Values, Values]:
     """Return the bounds of the 95 % intervals of all heads, given values of shape (replicates, layers, heads)."""
     low, high = np.quantile(values, [0.025, 0.975], axis=0).reshape(2, -1)
-    return defined(low, DIGITS), defined(high, DIGITS)
+    return finite_values(low, DIGITS), finite_values(high, DIGITS)
 
 
 def share(value: float, low: float = math.nan, high: float = math.nan) -> str:

@@ -32,7 +32,7 @@ class HeadCounts(Generic[Facts, Outcomes]):
 
     def __init__(self, options: OptionSet, plan_counts: PlanCounts[Facts]) -> None:
         self.options, self.facts, self._counted = options, plan_counts.facts, plan_counts
-        (self.metric,) = self.counted(MODEL, self.outcomes)
+        (self.metric,) = self.metrics_of(MODEL, self.outcomes)
 
     @cached_property
     def _split(self) -> tuple[Counts, Counts]:
@@ -55,12 +55,12 @@ class HeadCounts(Generic[Facts, Outcomes]):
 
     def copies(self) -> list[Outcomes]:
         """Return the counts of the copies with random weights."""
-        return self.counted(CONTROL, self.outcomes)
+        return self.metrics_of(CONTROL, self.outcomes)
 
-    def counted(self, question: str, metric: type[OfRequest]) -> list[OfRequest]:
+    def metrics_of(self, question: str, metric: type[OfRequest]) -> list[OfRequest]:
         """Return the metrics of the requests of a question, none if it has none."""
         return [self._counted.metric(name, metric) for name in self.facts.requests.get(question, ())]
 
-    def skipped(self, request: str) -> set[str]:
+    def skipped_ids(self, request: str) -> set[str]:
         """Return the ids of the inputs of a request that were not read."""
         return {skip.sentence.id for skip in self._counted.logs[request].skipped}

@@ -35,8 +35,8 @@ from ..counting.exact_sums import ExactMetric
 from ..counting.metric import Metric, equal_but
 from ..plans import Guesses
 from .annotation import Annotation, document_of
-from .running_text import TEXT_ROWS, early_texts, hashes, restored_texts, stored_texts
-from .sampled_input import Drawable, SampledInput, Shape, content_sizes, drawable
+from .running_text import TEXT_ROWS, early_texts, hashes, pack_texts, unpack_texts
+from .sampled_input import Drawable, SampledInput, Shape, as_drawable, content_sizes
 
 MOST_ROWS = 128
 """The largest number of words, special tokens included, of an input whose maps are kept; of a pair, on each side."""
@@ -109,7 +109,7 @@ class InputSample(ExactMetric):
 
     def most_bytes(self) -> float:
         """Return the bytes of the states of a full sample, if its inputs are as long as those that are kept now."""
-        kept = self.sampled()
+        kept = self.sort_inputs()
         taken = sum(each.content.nbytes + 8 * self._numbers for each in kept)  # the numbers are int64
         if not kept:
             return float("inf")
@@ -117,7 +117,7 @@ class InputSample(ExactMetric):
 
     def update(self, batch: MapBatch | Drawable) -> None:
         """Draw from a batch."""
-        source = drawable(batch)
+        source = as_drawable(batch)
         if source.shape(self.kind) != (self.n_layers, self.n_heads):
             raise ValueError(f"maps of another shape than {self.n_layers} layers × {self.n_heads} heads")
         sizes = source.sizes()
@@ -126,13 +126,15 @@ class InputSample(ExactMetric):
         self.inputs += len(source.sentences)
         self.too_long += len(source.sentences) - len(short)
         identity_of = dict(zip(short, self._identities([source.sentences[index] for index in short]), strict=True))
-        kept = self.sampled()
+        kept = self.sort_inputs()
         # An input whose hash equals that of a kept one is a candidate, too: the content decides between them, so the
         # new one goes first here.
         order = [(sampled.document, sampled.key, b"-") for sampled in kept]
         order += [(document, key, b"") for document, key in identity_of.values()]
         spaces = self._spaces([*_sides(kept), *(sizes[index] for index in short)])
-        drawn_now = {order[index][:2] for index in drawn(order, self.size, spaces, self.cells) if index >= len(kept)}
+        drawn_now = {
+            order[index][:2] for index in draw_indices(order, self.size, spaces, self.cells) if index >= len(kept)
+        }
         # All inputs of the batch with the same hash are candidates.
         candidates = [index for index, identity in identity_of.items() if identity in drawn_now]
         if candidates:
@@ -146,9 +148,9 @@ class InputSample(ExactMetric):
 
     def compute(self) -> int:
         """Return the number of inputs that are kept."""
-        return len(self.sampled())
+        return len(self.sort_inputs())
 
-    def sampled(self) -> list[SampledInput]:
+    def sort_inputs(self) -> list[SampledInput]:
         """Return the inputs that are held, in the order in which they are drawn."""
         keys, content = self.keys, self.content
         if any(len(rows) != 1 for rows in keys) or len(keys) != len(content):  # restored states hold all in one tensor
@@ -165,23 +167,23 @@ class InputSample(ExactMetric):
 
     def texts(self) -> list[SampledInput]:
         """Return the inputs without maps, in order; none if an earlier version drew the sample."""
-        return list(restored_texts(self.running)) if self.was_counted("running") else []
+        return list(unpack_texts(self.running)) if self.was_counted("running") else []
 
     def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
         """Add the sample of another part of the corpus."""
         super().merge_state(incoming_state)
-        self._hold(self.sampled())
+        self._hold(self.sort_inputs())
         self._hold_texts(self.texts())
 
     def rename_files(self, moved: Mapping[str, str]) -> None:
         """Replace the paths of files that were moved after they were counted; see `NamesFiles`."""
-        self._hold([each.with_renamed_file(moved) for each in self.sampled()])
+        self._hold([each.with_renamed_file(moved) for each in self.sort_inputs()])
         self._hold_texts([each.with_renamed_file(moved) for each in self.texts()])
 
     @property
     def metric_state(self) -> dict[str, Any]:
         """The states, lists of one tensor. They depend on the inputs that were counted, and not on their order."""
-        self._hold(self.sampled())
+        self._hold(self.sort_inputs())
         keys = [torch.zeros(0, self._numbers, dtype=torch.int64), *self.keys]
         content = [torch.zeros(0, dtype=torch.uint8), *self.content]
         self.keys, self.content = [torch.cat(keys)], [torch.cat(content)]
@@ -213,7 +215,7 @@ class InputSample(ExactMetric):
     def _identities(self, sentences: Sequence[Sentence]) -> list[tuple[int, int]]:
         """Return the hashes of the documents and of the ids of inputs."""
         # The lowest bit of a hash is dropped, so that int64 fits. The bits of the document are inverted if the input
-        # has cases: the number is then negative, by which `drawn` knows these inputs, also those of stored samples.
+        # has cases: the number is then negative, by which `draw_indices` knows these inputs, also in stored samples.
         keys = hashes([sentence.id for sentence in sentences], self.seed)
         documents = hashes([document_of(sentence) or "" for sentence in sentences], self.seed)
         identities = []
@@ -226,12 +228,12 @@ class InputSample(ExactMetric):
     def _hold_texts(self, texts: Sequence[SampledInput]) -> None:
         """Keep the first inputs without maps, in their order."""
         if self.was_counted("running"):
-            self.running = [each.to(self.inputs.device) for each in stored_texts(texts)]
+            self.running = [each.to(self.inputs.device) for each in pack_texts(texts)]
 
     def _hold(self, inputs: Sequence[SampledInput]) -> None:
         """Keep the inputs that are drawn, in their order."""
         spaces = self._spaces(_sides(inputs))
-        chosen = [inputs[index] for index in drawn(_order(inputs), self.size, spaces, self.cells)]
+        chosen = [inputs[index] for index in draw_indices(_order(inputs), self.size, spaces, self.cells)]
         self.keys = [torch.tensor([self._numbers_of(each)], device=self.inputs.device) for each in chosen]
         self.content = [each.content.to(self.inputs.device) for each in chosen]
 
@@ -264,7 +266,9 @@ def _order(inputs: Sequence[SampledInput]) -> list[tuple[int, int, bytes]]:
     return [(sampled.document, sampled.key, content) for sampled, content in zip(inputs, contents, strict=True)]
 
 
-def drawn(order: Sequence[tuple[int, int, bytes]], size: int, spaces: Sequence[int] = (), most: int = 0) -> list[int]:
+def draw_indices(
+    order: Sequence[tuple[int, int, bytes]], size: int, spaces: Sequence[int] = (), most: int = 0
+) -> list[int]:
     """Return the indices of the inputs that are drawn, in the order of the draw; see the module.
 
     Args:

@@ -12,7 +12,7 @@ from ...reports.explorer.references import LayerCurve
 from ..counting.best_head import heldout
 from ..counting.held_out import HeldOutRate, gain_columns, heldout_by_layer, interval_around, mean_rate, standard_error
 from ..counting.outcomes import Counts
-from .explored import defined, points, share
+from .explored import finite_values, points, share
 
 DIGITS = 4
 SHOWN = 3
@@ -32,10 +32,10 @@ class ByLayer:
         has_intervals = all(math.isfinite(bound) for bounds in intervals for bound in bounds)
         low, high = zip(*intervals, strict=True)
         return LayerCurve(
-            defined((rate.value for rate in self.rates), DIGITS),
-            defined(low, DIGITS) if has_intervals else None,
-            defined(high, DIGITS) if has_intervals else None,
-            defined(self.random, DIGITS) if self.random else None,
+            finite_values((rate.value for rate in self.rates), DIGITS),
+            finite_values(low, DIGITS) if has_intervals else None,
+            finite_values(high, DIGITS) if has_intervals else None,
+            finite_values(self.random, DIGITS) if self.random else None,
         )
 
 
@@ -124,7 +124,7 @@ def sentences_about(
         text += f", and clearly more than {compared}: {_gain(best)} than layer {best.second + 1}."
     elif len(best.close) < others:
         close = "those of layers" if len(best.close) > 1 else "that of layer"
-        text += f", but not clearly more than {close} {_listed(best.close)}; all other layers clearly find less."
+        text += f", but not clearly more than {close} {_list_layers(best.close)}; all other layers clearly find less."
     else:
         text += ", but not clearly more than that of any other layer."
     return text, _of_parts(parts, of_parts) if len(parts) > 1 else ""
@@ -156,6 +156,6 @@ def _interval(rate: HeldOutRate) -> tuple[float, float]:
     return interval_around(rate.value, standard_error(rate.deviations), lowest=0.0)
 
 
-def _listed(layers: Sequence[int]) -> str:
+def _list_layers(layers: Sequence[int]) -> str:
     *first, last = (str(layer + 1) for layer in layers)
     return f"{', '.join(first)} and {last}" if first else last

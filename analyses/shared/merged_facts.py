@@ -40,20 +40,20 @@ def merges_by(rule: Rule, default: Any = MISSING) -> Any:
     return field(default=default, metadata={_RULE: rule})
 
 
-def merged_facts(first: Any, second: Any, what: str = "the facts") -> Any:
+def merge_facts(first: Any, second: Any, what: str = "the facts") -> Any:
     """Merge the facts of two runs, see `merges_by`."""
     if first == second:
         return first
     if type(first) is type(second):
         if is_dataclass(first) and not isinstance(first, type):
-            return replace(first, **{each.name: _merged_field(each, first, second, what) for each in fields(first)})
+            return replace(first, **{each.name: _merge_field(each, first, second, what) for each in fields(first)})
         if isinstance(first, Mapping):
-            in_both = {key: merged_facts(first[key], second[key], what) for key in first if key in second}
+            in_both = {key: merge_facts(first[key], second[key], what) for key in first if key in second}
             return {**first, **second, **in_both}
-    raise MergeError(f"the runs differ in {what}: {_shown(first)} and {_shown(second)}")
+    raise MergeError(f"the runs differ in {what}: {_shorten(first)} and {_shorten(second)}")
 
 
-def _merged_field(declared: Field[Any], first_facts: Any, second_facts: Any, what: str) -> Any:
+def _merge_field(declared: Field[Any], first_facts: Any, second_facts: Any, what: str) -> Any:
     """Merge a field of the facts of two runs, called ``what``, by its rule; without one, its values must be equal."""
     first, second = getattr(first_facts, declared.name), getattr(second_facts, declared.name)
     match declared.metadata.get(_RULE):
@@ -71,7 +71,7 @@ def _merged_field(declared: Field[Any], first_facts: Any, second_facts: Any, wha
             return first
         case "rows":
             return _rows_together(first, second)
-    return merged_facts(first, second, f"{declared.name.replace('_', ' ')} of {what}")
+    return merge_facts(first, second, f"{declared.name.replace('_', ' ')} of {what}")
 
 
 def key_of_texts(ids: Iterable[str]) -> str:
@@ -88,6 +88,6 @@ def _rows_together(first: Any, second: Any) -> Any:
     return pd.concat([first, second], ignore_index=True)
 
 
-def _shown(value: object) -> str:
+def _shorten(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"

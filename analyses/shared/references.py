@@ -13,7 +13,7 @@ from ...reports.explorer.references import Mark, Values
 from ...reports.format import head_name
 from ..counting.best_head import STANDARD_ERRORS
 from ..counting.held_out import HeldOutRate, interval_around, standard_error
-from .explored import DIGITS, defined
+from .explored import DIGITS, finite_values
 
 _TOO_FEW = "undefined: all of it is in one half of the text"
 
@@ -75,12 +75,12 @@ def over_rule(
         return gains, None, None
     margin = STANDARD_ERRORS * deviations.std(0, ddof=1)
     low, high = np.clip([gains - margin, gains + margin], -1, 1) + 0.0
-    return gains, defined(low, DIGITS), defined(high, DIGITS)
+    return gains, finite_values(low, DIGITS), finite_values(high, DIGITS)
 
 
 def _with_interval(rate: HeldOutRate | None) -> tuple[float | None, float | None, float | None]:
     if rate is None or not math.isfinite(rate.value):
         return None, None, None
     bounds = interval_around(rate.value, standard_error(rate.deviations), lowest=0.0)
-    low, high = defined(bounds, DIGITS)
+    low, high = finite_values(bounds, DIGITS)
     return rate.value, low, high

@@ -74,15 +74,15 @@ def first_texts(order: Sequence[tuple[int, int, bytes]], rows: Sequence[int]) ->
     return chosen
 
 
-def stored_texts(inputs: Iterable[SampledInput]) -> list[UInt8[Tensor, " bytes"]]:
+def pack_texts(inputs: Iterable[SampledInput]) -> list[UInt8[Tensor, " bytes"]]:
     """Return inputs as they are stored, those that are kept of them."""
     all_inputs = list(inputs)
     order = [(each.document, each.key, each.content.cpu().numpy().tobytes()) for each in all_inputs]
     kept = [all_inputs[index] for index in first_texts(order, [each.shape[2] for each in all_inputs])]
-    return [_stored(each) for each in kept]
+    return [_pack_text(each) for each in kept]
 
 
-def restored_texts(stored: Iterable[UInt8[Tensor, " bytes"]]) -> Iterator[SampledInput]:
+def unpack_texts(stored: Iterable[UInt8[Tensor, " bytes"]]) -> Iterator[SampledInput]:
     """Yield the inputs of which a tensor has one or several, one after another."""
     for tensor in stored:
         start = 0
@@ -95,7 +95,7 @@ def restored_texts(stored: Iterable[UInt8[Tensor, " bytes"]]) -> Iterator[Sample
             yield SampledInput(key, document, shape, tensor[begin:start], annotation)
 
 
-def _stored(text: SampledInput) -> UInt8[Tensor, " bytes"]:
+def _pack_text(text: SampledInput) -> UInt8[Tensor, " bytes"]:
     """Return an input with its numbers before it."""
     numbers = _NUMBERS.pack(text.key, text.document, *text.shape, text.annotation_bytes)
     return torch.cat([torch.frombuffer(bytearray(numbers), dtype=torch.uint8), text.content.cpu()])

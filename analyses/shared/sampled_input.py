@@ -59,7 +59,7 @@ class SampledInput:
         factors = torch.where(scales > 0, LEVELS / scales, 0).to(maps.device)
         quantized = (maps * factors[..., None, None]).round().clamp(0, LEVELS).to(torch.uint8).cpu()
         picked = torch.where(guesses < 0, NO_GUESS, guesses).numpy().astype("<u2")
-        encoded = annotation.encoded()
+        encoded = annotation.encode()
         content = b"".join(
             [
                 quantized.contiguous().numpy().tobytes(),
@@ -77,7 +77,7 @@ class SampledInput:
         annotation = self.annotation
         if annotation.file is None or annotation.file not in moved:
             return self
-        encoded = replace(annotation, file=moved[annotation.file]).encoded()
+        encoded = replace(annotation, file=moved[annotation.file]).encode()
         kept = self.content[: sum(content_sizes(self.shape))].cpu()
         content = torch.cat([kept, torch.frombuffer(bytearray(encoded), dtype=torch.uint8)])
         return replace(self, content=content, annotation_bytes=len(encoded))
@@ -95,7 +95,7 @@ class SampledInput:
     @property
     def annotation(self) -> Annotation:
         """The annotation."""
-        return Annotation.decoded(self._parts[3])  # after maps, guesses and scales
+        return Annotation.decode(self._parts[3])  # after maps, guesses and scales
 
     @property
     def maps(self) -> bytes:
@@ -176,10 +176,10 @@ class DrawableMaps(Drawable):
 
     def drawn(self, indices: Sequence[int], kind: str | None) -> Iterator[MapBatch]:
         """Yield one batch with the maps of some inputs; there is only one kind."""
-        yield selected(self.batch, indices)
+        yield select_inputs(self.batch, indices)
 
 
-def drawable(batch: object) -> Drawable:
+def as_drawable(batch: object) -> Drawable:
     """Return a batch as one from which inputs can be drawn."""
     if isinstance(batch, Drawable):
         return batch
@@ -188,7 +188,7 @@ def drawable(batch: object) -> Drawable:
     raise TypeError(f"no inputs can be drawn from {type(batch).__name__}")
 
 
-def selected(batch: MapBatch, rows: Sequence[int]) -> MapBatch:
+def select_inputs(batch: MapBatch, rows: Sequence[int]) -> MapBatch:
     """Return a batch of some inputs of a batch."""
     return replace(
         batch,

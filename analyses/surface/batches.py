@@ -26,7 +26,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ...extractors import MapBatch, is_punctuation
-from ..counting.exact_sums import ExactSumError, fixed
+from ..counting.exact_sums import ExactSumError, to_fixed_point
 from ..counting.resampling import MOST_DRAWN, poisson_weights
 
 _TOLERANCE = 1e-3
@@ -84,7 +84,7 @@ def replicate_sums(
     seed: int,
 ) -> tuple[Int[Tensor, "replicates statistics layers"], Int[Tensor, "replicates statistics"]]:
     """Return the weighted sums of the statistics of inputs in each replicate, and the sums of the weights."""
-    in_fixed_point = fixed(torch.where(defined[..., None], values, 0))
+    in_fixed_point = to_fixed_point(torch.where(defined[..., None], values, 0))
     largest = int(in_fixed_point.abs().max()) if len(ids) else 0
     if largest * MOST_DRAWN >= _EXACT:
         raise ExactSumError("a statistic is too large for exact sums of its bootstrap replicates")

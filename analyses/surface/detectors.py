@@ -34,9 +34,9 @@ from ...reports.format import head_name, rows_of
 from ...reports.table import ShownTable
 from ..contract import OptionError, Request
 from ..counting.counting import CountMaps
-from ..counting.exact_sums import ExactMetric, added, fixed, floating
+from ..counting.exact_sums import ExactMetric, add_values, floating, to_fixed_point
 from ..counting.resampling import FEWEST_UNITS, poisson_weights
-from ..shared.explored import address, defined, share
+from ..shared.explored import address, finite_values, share
 from ..shared.options import CountOptions
 from .batches import check_shape
 from .labels import MoreLabels
@@ -114,7 +114,7 @@ class Detectors(SurfaceQuestion):
         if not number:
             return
         setting, maker = plan_context.setting, replace(plan_context.maker, level="token", merge="norm")
-        inputs, first, length = repeated(setting.encoder, number, setting.max_length, setting.seed)
+        inputs, first, length = repeat_pieces(setting.encoder, number, setting.max_length, setting.seed)
         of_text = {"causal": setting.encoder.causal, "seed": setting.seed}
         of_sequences = {**of_text, "first": first, "length": length}
         n_copies = math.ceil(_RANDOM_HEADS / (setting.encoder.n_layers * setting.encoder.n_heads))
@@ -131,7 +131,7 @@ class Detectors(SurfaceQuestion):
 
     def find(self, counts: Statistics, lookups: Any, earlier: Mapping[str, Any]) -> Detected | None:
         """Return the scores of all heads, beside the largest ones of random weights, and the labels that follow."""
-        metrics = counts.counted(self.name, DetectorScores)
+        metrics = counts.metrics_of(self.name, DetectorScores)
         if not metrics:
             return None
         model, corpus, *copies = metrics
@@ -185,7 +185,9 @@ class Detectors(SurfaceQuestion):
         return Contribution(measures=measures, findings=(_finding(answer, scores, kind),), phrases=phrases)
 
 
-def repeated(encoder: Encoder, number: int, max_length: int | None, seed: int) -> tuple[tuple[Segment, ...], int, int]:
+def repeat_pieces(
+    encoder: Encoder, number: int, max_length: int | None, seed: int
+) -> tuple[tuple[Segment, ...], int, int]:
     """Return sequences of random pieces, each twice in a row, the index of the first piece, and the length of a copy.
 
     For a model with a mask token, each is there with every fifth piece of the second copy masked, and of the first.
@@ -278,14 +280,14 @@ def _phrase(pattern: str) -> str:
 def _measures(scores: pd.DataFrame, kind: str) -> Iterator[Measure]:
     """Yield the scores of all heads for each pattern of repeated sequences."""
     for pattern, rows in scores.sort_values(["layer", "head"]).groupby("pattern", sort=False):
-        low, high = (defined(rows[f"score_{end}"], 4) for end in ("low", "high"))
+        low, high = (finite_values(rows[f"score_{end}"], 4) for end in ("low", "high"))
         yield Measure(
             id=measure_id(f"detectors-{pattern}", kind),
             group="copies in random pieces",
             label=_phrase(str(pattern)),
             kind=kind,
             unit="%",
-            values=defined(rows["score"]),
+            values=finite_values(rows["score"]),
             low=None if None in low else low,
             high=None if None in high else high,
             n=int(rows["rows"].iloc[0]),
@@ -381,7 +383,7 @@ class DetectorScores(ExactMetric):
             is_word = [not special for special in batch.special[index, :n].tolist()]
             kind = sentence.id.partition(" ")[0] if self.length else ""
             for pattern, cells, control in (
-                self._repeated(kind, n) if self.length else self._natural(batch.labels[index], is_word)
+                self._repeated_cells(kind, n) if self.length else self._natural_cells(batch.labels[index], is_word)
             ):
                 number = self.patterns.index(pattern)
                 if not cells:
@@ -394,18 +396,18 @@ class DetectorScores(ExactMetric):
                 values[index, 2, number] = float((1 / seen.double()).sum())
                 mul[index, number] = values[index, 0, number] / alpha.sum((-1, -2)).clamp(min=1e-30)
         has_rows = (rows > 0).long()
-        self.sums = added(self.sums, values)
-        self.mul = added(self.mul, mul)
+        self.sums = add_values(self.sums, values)
+        self.mul = add_values(self.mul, mul)
         self.rows += rows.sum(0).to(self.rows.device)
         self.inputs += has_rows.sum(0).to(self.inputs.device)
         if self.replicates:
             ids = [sentence.id for sentence in batch.sentences]
             weights = torch.from_numpy(poisson_weights(ids, self.replicates, self.seed).astype(np.int64))
-            drawn = torch.tensordot(weights, fixed(values[:, :2]), 1)
+            drawn = torch.tensordot(weights, to_fixed_point(values[:, :2]), 1)
             self.bootstrap = self.bootstrap + drawn.to(self.bootstrap.device)
             self.drawn = self.drawn + (weights @ rows).to(self.drawn.device)
 
-    def _natural(self, labels: Sequence[str], is_word: Sequence[bool]) -> Iterator[tuple[str, list[Any], Any]]:
+    def _natural_cells(self, labels: Sequence[str], is_word: Sequence[bool]) -> Iterator[tuple[str, list[Any], Any]]:
         """Yield the cells of each pattern in any text: row q and key k, from 0."""
         earlier: dict[str, list[int]] = defaultdict(list)  # of each piece, where it was before
         same, after = list[tuple[int, int]](), list[tuple[int, int]]()
@@ -419,12 +421,12 @@ class DetectorScores(ExactMetric):
         for name, cells in (("same-back", same), ("after-back", after)):
             yield name, cells, lambda alpha, cells=cells: _at_same_distance(alpha, cells, is_word)
 
-    def _repeated(self, kind: str, n: int) -> Iterator[tuple[str, list[Any], Any]]:
+    def _repeated_cells(self, kind: str, n: int) -> Iterator[tuple[str, list[Any], Any]]:
         """Yield the same for a repeated sequence, or one of which pieces of a copy are masked."""
         first, size = self.first, self.length
         end = first + 2 * size
 
-        def shifted(rows: Sequence[int], distance: int) -> Any:
+        def mean_over_shifts(rows: Sequence[int], distance: int) -> Any:
             cells = list[tuple[int, int, float]]()
             for q in rows:
                 keys = [k for s in _SHIFTS if first <= (k := q + distance + s) < (q + 1 if self.causal else end)]
@@ -434,17 +436,17 @@ class DetectorScores(ExactMetric):
 
         if kind == "random":
             second = range(first + size + 1, end)  # without the first piece, before which there is a copy's last one
-            yield "previous", [(q, q - 1) for q in second], shifted(second, -1)
+            yield "previous", [(q, q - 1) for q in second], mean_over_shifts(second, -1)
             ways = [("back", second, -size)]
             ways += [] if self.causal else [("ahead", range(first, first + size - 1), size)]
             for way, rows, distance in ways:
                 for name, shift in _OFFSETS.items():
-                    yield f"{name}-{way}", [(q, q + distance + shift) for q in rows], shifted(rows, distance)
+                    yield f"{name}-{way}", [(q, q + distance + shift) for q in rows], mean_over_shifts(rows, distance)
             return
         way = kind.removeprefix("mask-")
         start, distance = (first + size, -size) if way == "back" else (first, size)
         places = [start + index for index in masked_places(size)]
-        yield f"mask-{way}", [(q, q + distance) for q in places], shifted(places, distance)
+        yield f"mask-{way}", [(q, q + distance) for q in places], mean_over_shifts(places, distance)
 
     def compute(self) -> pd.DataFrame:
         """Return one row per head and pattern that has rows."""

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLACK, BLUE, COLUMN, ORANGE, PAGE, TEXT, by_layer, finish, panels, styled
+from ...reports.drawing import BLACK, BLUE, COLUMN, ORANGE, PAGE, TEXT, by_layer, finish, panels, with_style
 from ..shared.explored import address, names_of
 from .rows import has
 from .statistics import LEARNED_SINK
@@ -28,7 +28,7 @@ _PANELS = (
 )
 
 
-@styled
+@with_style
 def statistics_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
     """Draw attention to neighbors, special tokens and punctuation: a dot per head, and a line through the means."""
     # Each panel has its own axis, because attention to neighbors is often a tenth of that to special tokens.
@@ -48,7 +48,7 @@ def statistics_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title
     return figure
 
 
-@styled
+@with_style
 def special_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
     """Draw attention to special tokens from themselves and from all others (Clark et al. 2019, Figure 2 below)."""
     shown = [(end, specials[f"{end}_special"]) for end in ("first", "last") if f"{end}_special" in specials]
@@ -64,7 +64,7 @@ def special_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title: s
     return figure
 
 
-@styled
+@with_style
 def entropy_figure(
     heads: pd.DataFrame, layers: pd.DataFrame, specials: Mapping[str, str], *, title: str = ""
 ) -> Figure:

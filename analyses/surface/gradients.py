@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from ...extractors import TOKEN_CLASSES, GradientBatch, GradientMaker, ModelError
 from ...reports.columns import Explored, Schema, TableColumn
-from ...reports.drawing import CLASSES, TEXT, by_layer, finish, layer_line, panels, styled
+from ...reports.drawing import CLASSES, TEXT, by_layer, finish, layer_line, panels, with_style
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Measure
 from ...reports.format import rows_of
@@ -25,7 +25,7 @@ from ...reports.table import ShownTable
 from ...reports.tables import records
 from ..contract import Request, Setting
 from ..counting.counting import CountWith
-from ..counting.exact_sums import ExactMetric, added, floating
+from ..counting.exact_sums import ExactMetric, add_values, floating
 from ..shared.explored import head_measures
 from .options import SurfaceOptions
 from .rows import PlanContext, Statistics, SurfaceQuestion, SurfaceResults, class_names, measure_id
@@ -75,7 +75,7 @@ class Gradients(SurfaceQuestion):
         setting, chosen = plan_context.setting, plan_context.options[SurfaceOptions]
         if chosen.gradients == "none":
             return ()
-        obstacle, head = _obstacle(chosen.gradients, setting)
+        obstacle, head = _check_loss(chosen.gradients, setting)
         if obstacle and chosen.gradients != "auto":
             raise ModelError(f"{setting.encoder.name}: {obstacle}")
         if obstacle:
@@ -96,7 +96,7 @@ class Gradients(SurfaceQuestion):
             if failure is not None:
                 counts.notes.append(f"Gradients were not computed: {failure}.")
                 return None
-        for metric in counts.counted(self.name, GradientImportance):
+        for metric in counts.metrics_of(self.name, GradientImportance):
             read, asked = int(metric.total), facts.asked[self.name]
             number = f"{read:,}" if read == asked else f"{read:,} of the first {asked:,}"
             counts.notes.append(
@@ -173,8 +173,8 @@ class GradientImportance(ExactMetric):
         cells = class_sizes * lengths[:, None]
         mean_gradients = gradients / cells.clamp(min=1)[:, None, None] * _GRADIENT_UNITS
         mean_attention = attention / lengths[:, None, None, None]
-        macro = added(self.macro, torch.stack([mean_gradients, mean_attention], dim=1))
-        pooled, loss = added(self.pooled, gradients), added(self.loss, batch.losses)
+        macro = add_values(self.macro, torch.stack([mean_gradients, mean_attention], dim=1))
+        pooled, loss = add_values(self.pooled, gradients), add_values(self.loss, batch.losses)
         # Only now, because any of the sums may be too large, and nothing is then counted.
         self.macro, self.pooled, self.loss = macro, pooled, loss
         self.inputs += (class_sizes > 0).sum(0)
@@ -211,7 +211,7 @@ def _loss(options: SurfaceOptions) -> Literal["mlm", "hidden"]:
     return "hidden" if options.gradients == "hidden" else "mlm"
 
 
-def _obstacle(loss: str, setting: Setting) -> tuple[str, Any]:
+def _check_loss(loss: str, setting: Setting) -> tuple[str, Any]:
     """Return the reason why the gradients of a loss cannot be computed, and the masked-LM head if the loss needs it."""
     if setting.encoder.tokenizer.mask_token_id is None:
         return "this tokenizer has no mask token, and the loss is that of masked pieces", None
@@ -255,7 +255,7 @@ def _measures(gradients: pd.DataFrame, specials: Mapping[str, str]) -> Iterator[
         yield from head_measures(GRADIENTS, heads, partial(measure_id, about=str(name)), {"target": target})
 
 
-@styled
+@with_style
 def gradients_figure(gradients: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
     """Draw how much the loss depends on attention, and beside it where attention goes, by layer (mean over heads)."""
     names = class_names(specials)

@@ -12,7 +12,7 @@ import pandas as pd
 from ...reports.columns import TableColumn
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
-from ...reports.format import named_head, percent
+from ...reports.format import name_head, percent
 from ...reports.table import ShownTable
 from ...storage.writing import amount, verb
 from ..contract import OptionSet
@@ -25,8 +25,8 @@ from .rows import (
     SurfaceQuestion,
     SurfaceResults,
     by_share,
+    find_largest,
     label_rows,
-    largest,
     measure_id,
     target_names,
 )
@@ -169,11 +169,11 @@ def _findings(heads: pd.DataFrame, kind: str) -> Iterator[Finding]:
     counts = {label: int((heads["label"] == label).sum()) for label in ("previous", "next")}
     if sum(counts.values()):
         label = max(counts, key=counts.__getitem__)
-        top = largest(heads, label)
+        top = find_largest(heads, label)
         text = (
             f"{counts['previous']} of {amount(len(heads), 'heads')} "
             f"{verb(counts['previous'], 'attend', of=len(heads))} mostly to the previous token and {counts['next']} to "
-            f"the next one; head {named_head(top)} directs {percent(float(top[label]))} % of its attention to the "
+            f"the next one; head {name_head(top)} directs {percent(float(top[label]))} % of its attention to the "
             f"{label} token."
         )
-        yield Finding(text, address(head=named_head(top), measure=measure_id(label, kind), kind=kind))
+        yield Finding(text, address(head=name_head(top), measure=measure_id(label, kind), kind=kind))

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...reports.columns import Schema, TableColumn
-from ...reports.drawing import TEXT, finish, number_ticks, panels, styled
+from ...reports.drawing import TEXT, finish, number_ticks, panels, with_style
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Profile
 from ...reports.shapes import heatmap
@@ -58,7 +58,7 @@ class Offsets(SurfaceQuestion):
         return Contribution(profiles=_profiles(answer))
 
 
-@styled
+@with_style
 def offsets_figure(offsets: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw attention by offset, with a row per layer: the mean over heads, and the head with the most attention."""
     n_layers = int(offsets["layer"].max())

@@ -121,7 +121,7 @@ class Statistics:
             plan_counts.failures,
             plan_counts,
         )
-        (self.metric,) = self.counted(SHARES, SurfaceStatistics)
+        (self.metric,) = self.metrics_of(SHARES, SurfaceStatistics)
         self.notes = [*self.facts.reading.notes_on(self.metric.n_heads), *self.facts.notes]
 
     @cached_property
@@ -129,7 +129,7 @@ class Statistics:
         """The tables of the statistics."""
         return self.metric.compute()
 
-    def counted(self, question: str, metric: type[Counted_]) -> list[Counted_]:
+    def metrics_of(self, question: str, metric: type[Counted_]) -> list[Counted_]:
         """Return the metrics of the requests of a question, none if it has none."""
         return [self._counted.metric(name, metric) for name in self.facts.requests.get(question, ())]
 
@@ -289,7 +289,7 @@ def by_share(row: Mapping[Any, Any], targets: Sequence[str]) -> list[str]:
     return sorted((target for target in targets if pd.notna(row.get(target))), key=lambda target: -row[target])
 
 
-def largest(heads: pd.DataFrame, column: str) -> dict[str, Any]:
+def find_largest(heads: pd.DataFrame, column: str) -> dict[str, Any]:
     """Return the row of the head with the largest value."""
     return max(rows_of(heads[heads[column].notna()]), key=lambda row: float(row[column]))
 

@@ -16,7 +16,7 @@ from ...reports.columns import Explored, Row, Schema, TableColumn
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact
 from ...reports.finding import Finding
-from ...reports.format import head_name, named_head, number, percent, ranges, rows_of
+from ...reports.format import head_name, name_head, number, percent, ranges, rows_of
 from ...reports.table import ShownTable
 from ...reports.tables import records
 from ..contract import Request
@@ -30,9 +30,9 @@ from .rows import (
     SurfaceQuestion,
     SurfaceResults,
     by_share,
+    find_largest,
     has,
     label_rows,
-    largest,
     measure_id,
     statistic_names,
     target_names,
@@ -166,7 +166,7 @@ class Shares(SurfaceQuestion):
 
     def show(self, answer: SurfaceTables, results: SurfaceResults) -> Sequence[ShownTable]:
         """Return the layers, and the heads with the largest values."""
-        return layers_table(results), _strongest(results.tables.heads, results.specials)
+        return layers_table(results), _strongest_heads(results.tables.heads, results.specials)
 
     def draw(self, answer: SurfaceTables, results: SurfaceResults, title: str) -> Mapping[str, Figure]:
         """Draw the statistics of all heads, and whence the attention to special tokens comes, if there are any."""
@@ -218,7 +218,7 @@ def layers_table(results: SurfaceResults) -> ShownTable:
     return ShownTable("surface_layers", title, columns, rows_of(layers), notes=tuple(notes))
 
 
-def _strongest(heads: pd.DataFrame, specials: Mapping[str, str]) -> ShownTable:
+def _strongest_heads(heads: pd.DataFrame, specials: Mapping[str, str]) -> ShownTable:
     """Return the head with the largest value of each statistic."""
     rows: list[Row] = []
     for statistic, name in statistic_names(specials).items():
@@ -274,15 +274,15 @@ def _findings(results: SurfaceResults, heads: pd.DataFrame, kind: str) -> Iterat
     if all_sinks := sinks(results.tables.layers, results.specials):
         sink = max(all_sinks, key=itemgetter("high"))
         column = sink["column"]
-        top = largest(heads, column)
+        top = find_largest(heads, column)
         # Several layers are written as ranges.
         layers = f"layer{'' if sink['layers'].isdecimal() else 's'} {sink['layers']}"
         shares = " to ".join(dict.fromkeys(map(percent, (sink["low"], sink["high"]))))
         text = (
             f"{shares} % of the attention goes to {sink['name']} in {layers}, on average over the heads of a layer, "
-            f"more than to any other special token; in head {named_head(top)}, {percent(float(top[column]))} %."
+            f"more than to any other special token; in head {name_head(top)}, {percent(float(top[column]))} %."
         )
-        yield Finding(text, address(head=named_head(top), measure=measure_id(column, kind), kind=kind))
+        yield Finding(text, address(head=name_head(top), measure=measure_id(column, kind), kind=kind))
 
 
 def comparable_statistics(metric: SurfaceStatistics) -> tuple[Comparable, ...]:
@@ -290,7 +290,7 @@ def comparable_statistics(metric: SurfaceStatistics) -> tuple[Comparable, ...]:
     tables = metric.compute()
     inputs = dict(zip(tables.counts["statistic"], map(int, tables.counts["inputs"]), strict=True))
 
-    def measured(statistic: str, group: str, layers: slice) -> Measured:
+    def mean_of_layers(statistic: str, group: str, layers: slice) -> Measured:
         """Return the mean of a statistic over some layers, and how far that of each replicate deviates from it."""
         values = tables.layers[statistic].to_numpy()
         deviations = metric.layer_replicates(statistic) - values[:, None]  # (layers, replicates)
@@ -300,13 +300,13 @@ def comparable_statistics(metric: SurfaceStatistics) -> tuple[Comparable, ...]:
     def layer_by_layer(statistic: str, prefix: str = "") -> list[Measured]:
         """Return the mean of a statistic for each layer alone."""
         return [
-            measured(statistic, f"{prefix}layer {index + 1}", slice(index, index + 1))
+            mean_of_layers(statistic, f"{prefix}layer {index + 1}", slice(index, index + 1))
             for index in range(metric.n_layers)
         ]
 
     all_layers = slice(None)
-    shares = [measured(name, name, all_layers) for name in metric.statistics if name not in _ENTROPIES]
-    entropies = [measured("entropy", "all layers", all_layers), *layer_by_layer("entropy")]
+    shares = [mean_of_layers(name, name, all_layers) for name in metric.statistics if name not in _ENTROPIES]
+    entropies = [mean_of_layers("entropy", "all layers", all_layers), *layer_by_layer("entropy")]
     shares_by_layer = chain.from_iterable(layer_by_layer(name, f"{name}, ") for name in _BY_LAYER)
     quantity = "mean share over heads and inputs"
     return (

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ...extractors import MapBatch
-from ..counting.exact_sums import ExactMetric, added, floating
+from ..counting.exact_sums import ExactMetric, add_values, floating
 from .batches import TO_CLASSES, check_rows, check_shape, class_members, entropy_of, replicate_sums
 from .tables import SurfaceTables, by_layer
 
@@ -153,9 +153,9 @@ class SurfaceStatistics(ExactMetric):
         n = batch.lengths.double()
         logarithms = torch.lgamma(n + 1) / n if self.causal else n.log()  # the mean of ln i over rows, or ln n
         means = torch.where(denominators > 0, numerators / denominators.clamp(min=1), 0)
-        macro = added(self.macro, means)
-        pooled = added(self.pooled, torch.where(denominators > 0, numerators, 0))
-        uniform = added(self.uniform, torch.stack([logarithms, logarithms * batch.lengths], dim=1))
+        macro = add_values(self.macro, means)
+        pooled = add_values(self.pooled, torch.where(denominators > 0, numerators, 0))
+        uniform = add_values(self.uniform, torch.stack([logarithms, logarithms * batch.lengths], dim=1))
         if self.replicates:
             statistics = slice(len(self.offsets), None)
             is_defined = divisors[:, statistics] > 0

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...reports.columns import Row, Schema, TableColumn
-from ...reports.drawing import panel, styled
+from ...reports.drawing import panel, with_style
 from ...reports.format import ARROWS, head_name, interval, percent, rows_of
 from ...reports.shapes import heatmap
 from ...reports.table import ShownTable
@@ -27,7 +27,7 @@ from .rows import (
     SurveyQuestion,
     entry_column,
     failed_rows,
-    joined_table,
+    join_tables,
     name_treebanks,
     of_cell,
     pair_name,
@@ -131,7 +131,7 @@ def survey_table(results: Iterable[CellResult]) -> pd.DataFrame:
         for kind, best in result.best.items():
             frames.append(best.rename(columns=_OF_BEST).assign(**of_cell(result, kind)))
         frames += [pd.DataFrame([row]) for row in failed_rows(result)]
-    return joined_table(frames, SURVEY)
+    return join_tables(frames, SURVEY)
 
 
 def relations_of(survey: SurveyFacts) -> list[str]:
@@ -237,7 +237,7 @@ def differences_table(maker: MatrixMaker, relation: str) -> ShownTable:
     return ShownTable("survey_differences", f"{relation}: differences (points)", columns, rows)
 
 
-@styled
+@with_style
 def accuracies_figure(maker: MatrixMaker, relation: str) -> Figure | None:
     """Draw the held-out accuracy of one relation for each model and map (rows) on each treebank (columns), if any."""
     survey, rows = maker.survey, maker.accuracies(relation)

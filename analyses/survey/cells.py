@@ -12,7 +12,7 @@ from ...extractors.tokens.text_fit import HARDLY_PIECES, MOST_PIECES, MOST_UNKNO
 from ...reports.columns import Schema, TableColumn
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
-from .rows import CellResult, SurveyFacts, SurveyQuestion, failed_rows, joined_table, of_cell
+from .rows import CellResult, SurveyFacts, SurveyQuestion, failed_rows, join_tables, of_cell
 
 _VERDICTS = {"yes": "fits", "poorly": "fits poorly", "no": "hardly made for this language"}
 
@@ -86,18 +86,18 @@ def cells_table(results: Iterable[CellResult]) -> pd.DataFrame:
     """Return one row for each kind of map in each cell; if a whole cell failed, its ``map`` is empty."""
     rows: list[dict[str, Any]] = []
     for result in results:
-        read = _read(result.record)
+        read = _describe_reading(result.record)
         counted = [of_cell(result, kind) for kind in result.best]
         rows += [{**row, **read} for row in (*counted, *failed_rows(result))]
-    return joined_table([pd.DataFrame(rows)] if rows else [], SURVEY_CELLS)
+    return join_tables([pd.DataFrame(rows)] if rows else [], SURVEY_CELLS)
 
 
-def _read(record: Mapping[str, Any] | None) -> dict[str, Any]:
+def _describe_reading(record: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the columns about what was read in a cell, given its run record; almost none if the whole cell failed."""
     if record is None:
         return {"weights_sha256": "", "fits": ""}
     model, sentences = record["model"], record["sentences"]
-    fit = TextFit.recorded(record["text_fit"]) if "text_fit" in record else None
+    fit = TextFit.read_record(record["text_fit"]) if "text_fit" in record else None
     return {
         "sentences": sentences["read"],
         "skipped": len(sentences["skipped"]),

@@ -124,14 +124,14 @@ def transfer_findings(choosers: Sequence[ModelChoosers]) -> Iterator[str]:
             )
             continue
         clear.sort(key=lambda one: -abs(one.difference.difference))
-        named = "; ".join(map(_named, clear[:_MOST_NAMED])) + ("; …" if len(clear) > _MOST_NAMED else ".")
+        named = "; ".join(map(_name_treebanks, clear[:_MOST_NAMED])) + ("; …" if len(clear) > _MOST_NAMED else ".")
         yield (
             f"{name}: in {len(clear)} of {pairs}, the heads of one clearly transfer worse than those of the other, "
             f"scored on the same other treebanks (p values adjusted for the number of pairs): {named}"
         )
 
 
-def _named(one: ChooserContrast) -> str:
+def _name_treebanks(one: ChooserContrast) -> str:
     """Name both treebanks with their mean losses, the worse one first, and the difference with its evidence."""
     row, first, second, sign = one.difference, one.first, one.second, 1
     losses = [side.value for side in (row.first, row.second) if side]

@@ -57,5 +57,5 @@ class Collector(Generic[Kept, Collection]):
         """Add a treebank, given its cells that were counted, and whether two models have read the same sentences."""
 
     @abstractmethod
-    def collected(self) -> Collection:
+    def collect(self) -> Collection:
         """Return what was collected on all treebanks."""

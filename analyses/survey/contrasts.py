@@ -23,12 +23,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...reports.columns import Row, Schema, TableColumn
-from ...reports.drawing import TEXT, finish, panel, styled
+from ...reports.drawing import TEXT, finish, panel, with_style
 from ...reports.finding import Finding
 from ...reports.table import ShownTable
 from ..comparison.differences import Difference, without_deviations
 from ..comparison.figures import difference_rows
-from ..comparison.findings import clear_first, clearest, difference_text
+from ..comparison.findings import clearest, difference_text, sort_by_clarity
 from ..comparison.results import Contrast, Pairing, Side, contrast, contrasts_of, row_of
 from ..counting.comparable import Comparable, Measured, replicate_order
 from ..dependency.accuracy import TOTALS
@@ -42,7 +42,7 @@ from .rows import (
     SurveyContrasts,
     SurveyFacts,
     SurveyQuestion,
-    joined_table,
+    join_tables,
     pair_name,
     view_of_relation,
 )
@@ -211,7 +211,7 @@ class ContrastCollector(Collector[None, SurveyContrasts]):
                     pool.treebanks[row.group] = pool.treebanks.get(row.group, 0) + 1
             self._within.append(SurveyContrast(about, _without_deviations(compared), treebank))
 
-    def collected(self) -> SurveyContrasts:
+    def collect(self) -> SurveyContrasts:
         """Return the differences within treebanks, and those of means."""
         return SurveyContrasts(tuple(self._within), tuple(self._means()))
 
@@ -266,7 +266,7 @@ def differences_of(survey_contrasts: Sequence[SurveyContrast], schema: Schema) -
         for survey_contrast in survey_contrasts
         for difference in survey_contrast.contrast.differences
     ]
-    return joined_table([pd.DataFrame(rows).rename(columns=_OF_COMPARISON)] if rows else [], schema)
+    return join_tables([pd.DataFrame(rows).rename(columns=_OF_COMPARISON)] if rows else [], schema)
 
 
 def contrasts_table(survey: SurveyFacts) -> ShownTable:
@@ -311,7 +311,7 @@ def differences_in_words(survey: SurveyFacts) -> list[str]:
     ]
 
 
-@styled
+@with_style
 def differences_figure(survey: SurveyFacts) -> Figure | None:
     """Draw the differences of the survey's relation with their intervals, a row for each contrast and treebank, if any.
 
@@ -374,4 +374,4 @@ def survey_findings(survey: SurveyFacts) -> tuple[Finding, ...]:
             contrast = replace(contrast, first=first, second=second)
         text = difference_text(contrast, rows, heads=True, noun=noun, where=where)
         findings.append((rows, Finding(text, view_of_relation(clearest(rows)[0].group))))
-    return clear_first(findings)
+    return sort_by_clarity(findings)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..counting.best_head import Choice, drawn, interval, rates
+from ..counting.best_head import Choice, interval, rates, sum_groups
 from ..counting.comparable import Measured
 from ..counting.held_out import best_in_replicates, score_deviations
 from ..counting.outcomes import Counts
@@ -26,7 +26,7 @@ class KeptCounts:
     """What is kept of a cell with one kind of map, to score heads of other treebanks on it and its heads on others."""
 
     groups: Mapping[str, list[int]]  # the indices of the counts that make up each relation or total, by its name
-    in_means: frozenset[str]  # the relations that are part of means, see `averaged`
+    in_means: frozenset[str]  # the relations that are part of means, see `averaged_relations`
     # the right decisions of each head for each relation, shape (directions, layers, heads)
     correct: Mapping[str, Array]
     heldout: Mapping[str, Measured]  # the held-out accuracy of the treebank's own heads for each relation
@@ -39,9 +39,9 @@ class KeptCounts:
         """Return how far the accuracy of a head deviates in each replicate, and its interval."""
         if (relation, head) not in self._scores:
             rows, n = self.groups[relation], self.heldout[relation].n
-            right = drawn(self.replicates.correct[(rows, slice(None), *head)])  # in each replicate
+            right = sum_groups(self.replicates.correct[(rows, slice(None), *head)])  # in each replicate
             deviations = score_deviations(rows, {head: 1}, self.correct[relation], n, self.replicates)
-            bounds = interval(rates(right, drawn(self.replicates.total[rows])))
+            bounds = interval(rates(right, sum_groups(self.replicates.total[rows])))
             self._scores[relation, head] = deviations, bounds
         return self._scores[relation, head]
 

@@ -21,7 +21,7 @@ from ...reports.format import head_name, rows_of
 from ...reports.run_folder import address_of
 from ...storage.short_names import distinguishing
 from ..comparison.results import Contrast
-from ..dependency.accuracy import TOTALS, Asked
+from ..dependency.accuracy import TOTALS, RowChoice
 from ..questions import Question
 from ..shared.explored import address
 from .collecting import Collector
@@ -276,7 +276,7 @@ def entry_column(key: str, heading: str, *, shaded: bool = False) -> TableColumn
     )
 
 
-def averaged(groups: Mapping[str, list[int]], asked: Asked) -> dict[str, list[int]]:
+def averaged_relations(groups: Mapping[str, list[int]], asked: RowChoice) -> dict[str, list[int]]:
     """Return the relations that are part of means: no totals, no groups of relations, and no root."""
     together = {*TOTALS, *(name for name, _ in asked.unions)}
     single = {name: rows for name, rows in groups.items() if name not in together}
@@ -285,7 +285,7 @@ def averaged(groups: Mapping[str, list[int]], asked: Asked) -> dict[str, list[in
 
 def rows_table(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pd.DataFrame:
     """Return rows as a table with the columns of a schema."""
-    return joined_table([pd.DataFrame(rows)] if rows else [], schema)
+    return join_tables([pd.DataFrame(rows)] if rows else [], schema)
 
 
 def of_cell(result: CellResult, kind: str, status: str = "ok", reason: str = "") -> dict[str, Any]:
@@ -306,7 +306,7 @@ def failed_rows(result: CellResult) -> list[dict[str, Any]]:
     return [of_cell(result, failure.kind, "failed", failure.reason) for failure in result.failures]
 
 
-def joined_table(frames: Sequence[pd.DataFrame], schema: Schema) -> pd.DataFrame:
+def join_tables(frames: Sequence[pd.DataFrame], schema: Schema) -> pd.DataFrame:
     """Join frames, give the result the columns of a schema, and let missing whole numbers be empty."""
     names = schema.names
     kinds = {name: "Int64" for column in schema.columns if column.type in _WHOLE for name in column.names.split()}

@@ -32,8 +32,8 @@ from ...reports.drawing import (
     YELLOW,
     panels,
     series_label,
-    styled,
     ticks,
+    with_style,
 )
 from ...reports.finding import Finding
 from ...storage.writing import amount, verb
@@ -46,7 +46,7 @@ from ..dependency.findings import strongest_rule
 from ..shared.explored import share
 from .checkpoints import TrainingStep, checkpoints_of, half_gain_step
 from .collecting import CellCounts, Collector, KeptCell
-from .rows import SurveyFacts, SurveyQuestion, averaged, rows_table
+from .rows import SurveyFacts, SurveyQuestion, averaged_relations, rows_table
 
 Array = npt.NDArray[Any]
 Row = dict[str, Any]
@@ -223,7 +223,7 @@ class TrainingCurves(Collector[LayerAccuracies, TrainingRows]):
     def keep(self, counts: CellCounts) -> LayerAccuracies:
         """Return the accuracies of the layers."""
         words = counts.words
-        in_means = averaged(words.members, words.facts.asked)
+        in_means = averaged_relations(words.members, words.facts.asked)
         return layer_accuracies(in_means, (words.subsets, words.replicates), counts.min_count)
 
     def add(self, treebank: str, cells: Sequence[KeptCell], pairing_of: Callable[[str, str], Pairing]) -> None:
@@ -242,7 +242,7 @@ class TrainingCurves(Collector[LayerAccuracies, TrainingRows]):
                     ),
                 ]
 
-    def collected(self) -> TrainingRows:
+    def collect(self) -> TrainingRows:
         """Return all rows: by model, treebank, kind of map, and relation or layer, and then by step."""
         rows: list[Row] = []
         for model, checkpoints in self.checkpoints.items():
@@ -263,7 +263,7 @@ def _accuracy(one: Measured) -> Row:
     return {"n": one.n, "heldout": one.value, "low": low, "high": high}
 
 
-@styled
+@with_style
 def training_figure(table: pd.DataFrame, survey: SurveyFacts, model: str) -> Figure:
     """Draw held-out accuracies over the checkpoints of a model, by relation and by layer, for each treebank."""
     kind = table["map"].iloc[0]  # the curves of other kinds of maps are in the table only

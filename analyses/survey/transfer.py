@@ -25,13 +25,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...reports.columns import HEAD, Schema, TableColumn
-from ...reports.drawing import AROUND_ZERO, TEXT, finish, panels, styled, wrapped
+from ...reports.drawing import AROUND_ZERO, TEXT, finish, panels, with_style, wrap
 from ...reports.format import direction, percent
 from ...reports.format import interval as shown_interval
 from ...reports.shapes import heatmap
 from ...reports.table import ShownTable
 from ..comparison.results import Pairing
-from ..counting.best_head import argbest, drawn, rate
+from ..counting.best_head import argbest, rate, sum_groups
 from ..counting.comparable import replicate_order
 from ..counting.held_out import choice_deviations, gain_columns
 from ..counting.resampling import effective_number_drawn
@@ -45,7 +45,7 @@ from .rows import (
     Entry,
     SurveyFacts,
     SurveyQuestion,
-    averaged,
+    averaged_relations,
     entry_column,
     rows_table,
     write_entry,
@@ -163,7 +163,7 @@ class TransferCollector(Collector[KeptCounts, TransferRows]):
     def keep(self, counts: CellCounts) -> KeptCounts:
         """Return what is needed to score heads of other treebanks on this one, and its heads on others."""
         words = counts.words
-        in_means = averaged(words.members, words.facts.asked)
+        in_means = averaged_relations(words.members, words.facts.asked)
         return kept_counts(words.members, in_means, counts.families[0].measured, (words.subsets, words.replicates))
 
     def add(self, treebank: str, cells: Sequence[KeptCell], pairing_of: Callable[[str, str], Pairing]) -> None:
@@ -172,7 +172,7 @@ class TransferCollector(Collector[KeptCounts, TransferRows]):
             for kind, kept in cell.kept.items():
                 self._kept[cell.model, kind][treebank] = kept
 
-    def collected(self) -> TransferRows:
+    def collect(self) -> TransferRows:
         """Return the rows of all models and kinds of maps."""
         found = {
             key: transfers(by_treebank, self._min_count, model=key[0], map=key[1])
@@ -185,7 +185,7 @@ class TransferCollector(Collector[KeptCounts, TransferRows]):
         )
 
 
-class _Transferred(NamedTuple):
+class _TransferRows(NamedTuple):
     """Heads of one treebank on another: a row for each relation, their mean, and how far the mean loss deviates."""
 
     rows: list[Row]
@@ -211,10 +211,10 @@ def transfers(treebanks: Mapping[str, KeptCounts], min_count: int, **labels: str
     # An order of its own, as if the name of the treebank were part of the ids of its sentences.
     orders = {name: replicate_order(name, kept.replicates.total.shape[1]) for name, kept in treebanks.items()}
     choosers = Choosers({name: _units(kept) for name, kept in treebanks.items()})
-    pairs: dict[str, list[_Transferred]] = {name: [] for name in treebanks}  # by the treebank that chose
+    pairs: dict[str, list[_TransferRows]] = {name: [] for name in treebanks}  # by the treebank that chose
     for scored_on in treebanks:
         transferred = {
-            name: _transferred(name, scored_on, treebanks, orders, min_count) for name in treebanks if name != scored_on
+            name: _transfer(name, scored_on, treebanks, orders, min_count) for name in treebanks if name != scored_on
         }
         choosers.add(scored_on, {name: pair.losses for name, pair in transferred.items()})
         for name, pair in transferred.items():  # without the losses, to save memory
@@ -232,23 +232,23 @@ def _units(kept: KeptCounts) -> float:
     """Return the effective number of sentences of a treebank, by the words of all relations that are part of means."""
     rows = sorted({row for name in kept.in_means for row in kept.groups[name]})
     n_words = sum(kept.heldout[name].n for name in kept.in_means)
-    return effective_number_drawn(n_words, drawn(kept.replicates.total[rows]))
+    return effective_number_drawn(n_words, sum_groups(kept.replicates.total[rows]))
 
 
-def _mean_over_treebanks(pairs: Sequence[_Transferred]) -> Row:
+def _mean_over_treebanks(pairs: Sequence[_TransferRows]) -> Row:
     """Return the mean of what the heads of one treebank reach on several others."""
     relations = {name for pair in pairs for name in pair.mean["used"]}
     mean = _mean([pair.mean for pair in pairs], [pair.deviations for pair in pairs])
     return {"treebanks": len(pairs), "relations": len(relations), **mean, "only_chosen": "", "only_scored": ""}
 
 
-def _transferred(
+def _transfer(
     chosen_on: str,
     scored_on: str,
     treebanks: Mapping[str, KeptCounts],
     orders: Mapping[str, Array],
     min_count: int,
-) -> _Transferred:
+) -> _TransferRows:
     """Score the heads of one treebank on another, whose replicates have these orders."""
     choice, score = treebanks[chosen_on], treebanks[scored_on]
     rows = list[Row]()
@@ -299,7 +299,7 @@ def _transferred(
         "used": [row["relation"] for row in rows_in_mean],
     }
     deviations_of_mean = np.mean(deviations_in_mean, axis=0) if rows_in_mean else np.zeros(0)
-    return _Transferred(rows, mean, deviations_of_mean, losses)
+    return _TransferRows(rows, mean, deviations_of_mean, losses)
 
 
 def _mean(rows: Sequence[Row], deviations: Sequence[Array]) -> Row:
@@ -415,7 +415,7 @@ class _Panel(NamedTuple):
     losses: npt.NDArray[np.float64]
 
 
-@styled
+@with_style
 def transfer_figure(answer: TransferRows, survey: SurveyFacts) -> Figure | None:
     """Draw the losses of heads, if any, on one scale around 0: means over relations, and the losses of one relation."""
     tables = {
@@ -452,7 +452,7 @@ def transfer_figure(answer: TransferRows, survey: SurveyFacts) -> Figure | None:
         axes.set_yticks(range(len(panel.rows)), panel.rows)
         axes.set_xticks(range(len(panel.columns)), panel.columns, rotation=35, ha="right")
         axes.tick_params(length=0)
-        axes.set_title(wrapped(panel.title, width - 0.5), loc="left")
+        axes.set_title(wrap(panel.title, width - 0.5), loc="left")
         if not shares:
             axes.set_ylabel("chosen on")
             axes.set_xlabel("scored on")

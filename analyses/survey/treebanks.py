@@ -20,14 +20,14 @@ from ...reports.finding import Finding
 from ...reports.format import percent
 from ...reports.table import ShownTable
 from ..comparison.differences import without_deviations
-from ..comparison.findings import clearest, difference_text, together_said
+from ..comparison.findings import clearest, difference_text, join_findings
 from ..comparison.results import GAIN, Contrast, Pairing, Side, contrasts_of, row_of
 from ..comparison.section import p_value
 from ..counting.comparable import Comparable
 from ..dependency.accuracy import TOTALS
 from .checkpoints import checkpoints_of
 from .collecting import Collector, KeptCell
-from .rows import SurveyFacts, SurveyQuestion, joined_table, view_of_relation
+from .rows import SurveyFacts, SurveyQuestion, join_tables, view_of_relation
 
 SURVEY_TREEBANKS = Schema(
     "survey_treebanks",
@@ -109,7 +109,7 @@ class TreebankCollector(Collector[None, TreebankContrasts]):
                     rows = tuple(map(without_deviations, one.differences))
                     self._contrasts.append(TreebankContrast(cell.model, replace(one, differences=rows)))
 
-    def collected(self) -> TreebankContrasts:
+    def collect(self) -> TreebankContrasts:
         """Return the differences."""
         return TreebankContrasts(tuple(self._contrasts))
 
@@ -137,7 +137,7 @@ class Treebanks(SurveyQuestion):
             for one in lookups.contrasts
             for difference in one.contrast.differences
         ]
-        return joined_table([pd.DataFrame(rows).rename(columns=_RENAMED)], SURVEY_TREEBANKS)
+        return join_tables([pd.DataFrame(rows).rename(columns=_RENAMED)], SURVEY_TREEBANKS)
 
     def frames(self, answer: pd.DataFrame, results: SurveyFacts) -> Mapping[str, pd.DataFrame]:
         """Return the table as it is written."""
@@ -154,7 +154,7 @@ class Treebanks(SurveyQuestion):
             TableColumn("below", "count", "", "below 0"),
         ]
         rows, clear = [], []
-        for one in _collected(results):
+        for one in _contrasts_of(results):
             contrast = _shortly_named(one.contrast, results)
             if not contrast.tested:
                 continue
@@ -184,11 +184,11 @@ class Treebanks(SurveyQuestion):
 
     def values(self, answer: pd.DataFrame, results: SurveyFacts) -> Mapping[str, Any]:
         """Return how many comparisons have no relation that could be tested."""
-        return {"untested_pairs": sum(not one.contrast.tested for one in _collected(results))}
+        return {"untested_pairs": sum(not one.contrast.tested for one in _contrasts_of(results))}
 
     def findings(self, answer: pd.DataFrame, results: SurveyFacts) -> Sequence[Finding]:
         """Say in how many relations heads gain more over rules in one treebank than in another."""
-        return together_said(_said(results))
+        return join_findings(_describe(results))
 
 
 def _names(model: str, contrast: Contrast, survey: SurveyFacts) -> dict[str, str]:
@@ -201,7 +201,7 @@ def _names(model: str, contrast: Contrast, survey: SurveyFacts) -> dict[str, str
     }
 
 
-def _collected(survey: SurveyFacts) -> Sequence[TreebankContrast]:
+def _contrasts_of(survey: SurveyFacts) -> Sequence[TreebankContrast]:
     collected: TreebankContrasts = survey.collected.get(Treebanks.name, TreebankContrasts())
     return collected.contrasts
 
@@ -213,11 +213,11 @@ def _shortly_named(contrast: Contrast, survey: SurveyFacts) -> Contrast:
     return replace(contrast, first=first, second=second)
 
 
-def _said(survey: SurveyFacts) -> Iterator[tuple[tuple[str, ...], Contrast, Sequence[Any], Finding]]:
+def _describe(survey: SurveyFacts) -> Iterator[tuple[tuple[str, ...], Contrast, Sequence[Any], Finding]]:
     """Yield what is said of each family, with what the families of one pair have in common, its contrast and rows."""
     # Of the checkpoints of a model, the last one is compared.
     earlier = {step.name for steps in checkpoints_of(survey.models).values() for step in steps[:-1]}
-    for one in _collected(survey):
+    for one in _contrasts_of(survey):
         contrast = _shortly_named(one.contrast, survey)
         rows = [row for row in contrast.tested if row.group not in TOTALS]
         if rows and one.model not in earlier:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from ..corpus import Corpus
-from ..describing import amount, shortened
+from ..describing import amount, quote_shortened
 from ..errors import CorpusError
 from ..sentence import Sentence
 from ..tally import CorpusFacts
@@ -108,8 +108,10 @@ class SentencePair(Sentence):
     hypotheses: tuple[tuple[str, frozenset[Link]], ...] = ()
 
     def __repr__(self) -> str:
-        words = shortened(f"{' '.join(self.source)} ||| {' '.join(self.words)}")
-        return f"SentencePair({shortened(self.id)}, {words}, {len(self.source)} source and {len(self)} target words)"
+        words = quote_shortened(f"{' '.join(self.source)} ||| {' '.join(self.words)}")
+        return (
+            f"SentencePair({quote_shortened(self.id)}, {words}, {len(self.source)} source and {len(self)} target words)"
+        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -92,7 +92,7 @@ class Sizes(NamedTuple):
     total: int
 
 
-def first_read(
+def check_links(
     name: str, path: str | Path, sizes: Sizes, first_number: int, *, one_based: bool, lenient: bool
 ) -> tuple[LinkSource, ReadFile[PairLinks]]:
     """Read a file of links for the first time, and check it; return its facts, and its pairs to be read again."""

@@ -15,7 +15,7 @@ from ..lines import file_sha256, text_lines
 from ..stream import ReadFile, Stream
 from ..tally import CorpusFile
 from .bitext import Bitext, LinkFile, PairLinks, SentencePair, check_sure, facts_of_pairs
-from .links import Sizes, first_read, number_of_pairs
+from .links import Sizes, check_links, number_of_pairs
 
 HELD_PAIRS = 1024
 """The largest number of pairs that are held in memory, about 9 MB with their links."""
@@ -80,9 +80,9 @@ def load_bitext(
     pairs, sizes, records, first_number = _first_pairs(paths, separator, limit)
     gold_source, gold_file = None, None
     if gold is not None:
-        gold_source, gold_file = first_read("gold", gold, sizes, first_number, one_based=one_based, lenient=lenient)
+        gold_source, gold_file = check_links("gold", gold, sizes, first_number, one_based=one_based, lenient=lenient)
     read_hypotheses = [
-        first_read(name, path, sizes, first_number, one_based=False, lenient=lenient)
+        check_links(name, path, sizes, first_number, one_based=False, lenient=lenient)
         for name, path in (hypotheses or {}).items()
     ]
     check_sure(gold_source)
@@ -134,7 +134,7 @@ def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False, len
         ([(0, 0), (1, 1)], 3)
     """
     sizes = Sizes([len(pair.source) for pair in bitext.pairs], [len(pair) for pair in bitext.pairs], bitext.total)
-    source, pairs_of_file = first_read("", path, sizes, bitext.first_number, one_based=one_based, lenient=lenient)
+    source, pairs_of_file = check_links("", path, sizes, bitext.first_number, one_based=one_based, lenient=lenient)
     pairs_with_sizes = zip(pairs_of_file(0, len(bitext)), sizes.source, sizes.target, strict=True)
     links = tuple(pair.within(n_source, n_target) for pair, n_source, n_target in pairs_with_sizes)
     facts = (source.path, source.sha256, source.format, source.one_based)
@@ -175,7 +175,7 @@ def load_link_files(
     files = {}
     for name, path in {"": gold, **hypotheses}.items():
         based = one_based and not name
-        source, pairs = first_read(name, path, Sizes(any_words, any_words, total), 1, one_based=based, lenient=False)
+        source, pairs = check_links(name, path, Sizes(any_words, any_words, total), 1, one_based=based, lenient=False)
         files[name] = LinkFile(
             source.path, source.sha256, source.format, source.one_based, tuple(pairs(0, total)), source.repeated,
             source.null_links,

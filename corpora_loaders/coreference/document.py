@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from ...storage.writing import running_text
-from ..describing import amount, shortened
+from ..describing import amount, quote_shortened
 from ..sentence import Sentence
 
 TYPES = ("pronoun", "proper", "nominal")
@@ -139,7 +139,7 @@ class Document:
 
     def __repr__(self) -> str:
         sentences, mentions = amount(len(self.sentences), "sentences"), amount(len(self.mentions), "mentions")
-        return f"Document({shortened(self.id)}, {sentences}, {amount(len(self.words), 'words')}, {mentions})"
+        return f"Document({quote_shortened(self.id)}, {sentences}, {amount(len(self.words), 'words')}, {mentions})"
 
     @cached_property
     def words(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ class RenamedDocuments:
         end, sentences = self.ends[position], document.sentences
         numbers = self.sentence_numbers[end - len(sentences) : end]
         ids = [numbered_name(sentence.id, number) for sentence, number in zip(sentences, numbers, strict=True)]
-        return renamed_document(document, numbered_name(document.id, self.numbers[position]), ids)
+        return rename_document(document, numbered_name(document.id, self.numbers[position]), ids)
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class MarkedDocuments:
 
     def __call__(self, document: Document, position: int) -> Document:
         """Return the document at a position as it is in the corpus."""
-        return marked_document(self.rename(document, position) if self.rename else document, self.punctuation)
+        return mark_document(self.rename(document, position) if self.rename else document, self.punctuation)
 
 
-def marked_document(document: Document, punctuation: Punctuation) -> Document:
+def mark_document(document: Document, punctuation: Punctuation) -> Document:
     """Return the document with the punctuation of its sentences, unless their relations say what is."""
     if punctuation.rule not in MARKING:
         return document
-    return replace(document, sentences=tuple(map(punctuation.marked, document.sentences)))
+    return replace(document, sentences=tuple(map(punctuation.mark, document.sentences)))
 
 
 def sentences_of(_: int, document: Document) -> Sequence[Sentence]:
@@ -52,7 +52,7 @@ def sentences_of(_: int, document: Document) -> Sequence[Sentence]:
     return document.sentences
 
 
-def renamed_document(document: Document, name: str, ids: Sequence[str]) -> Document:
+def rename_document(document: Document, name: str, ids: Sequence[str]) -> Document:
     """Return the document with this id, and its sentences with these."""
     if name == document.id and ids == [sentence.id for sentence in document.sentences]:
         return document

@@ -82,7 +82,7 @@ def source_of(path: str | Path) -> dict[str, str]:
         "name": f"ud:{match['code']}:{match['split']}",
         "release": _release_of(path.parent.parent),
         "license": _license_in(path.parent),
-        "url": _fetched_from(path).get("url"),
+        "url": _origin_of(path).get("url"),
     }
     return {key: value for key, value in facts.items() if value}
 
@@ -135,7 +135,7 @@ def _local_path(name: str, home: str | None, mirror: str | None, cache_folder: P
     if known is None:
         raise CorpusError(f"unknown treebank {parsed.code!r}; {near_codes(parsed.code)}")
     path = cache_folder / f"ud-treebanks-v{parsed.release or RELEASE}" / known.repository / parsed.file
-    if path.exists() and file_sha256(path) != _fetched_from(path).get("sha256"):
+    if path.exists() and file_sha256(path) != _origin_of(path).get("sha256"):
         MESSAGES.warning("%s is damaged and is downloaded again.", one_line(str(path)))
         path.unlink()
     if not path.exists():
@@ -225,7 +225,7 @@ def _license_in(folder: Path) -> str | None:
     return None
 
 
-def _fetched_from(path: Path) -> dict[str, str]:
+def _origin_of(path: Path) -> dict[str, str]:
     """Return the address that a file in the cache was fetched from, and the SHA-256 that it had then."""
     record = _record_of(path)
     try:

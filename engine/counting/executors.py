@@ -27,7 +27,7 @@ from ...corpora_loaders.errors import AttentionologyError
 from ...reports.progress import Stages, watching_bar
 from ...storage.sealed import DamagedError
 from ...storage.writing import amount
-from .job import Job, Prepared
+from .job import Job, RunSetup
 from .parts import PartCounter
 from .passes import Pass, PassCounts, run_passes
 
@@ -117,7 +117,7 @@ class PartTask:
 
 
 def count_passes(
-    job: Job, prepared: Prepared, options: PartOptions, stages: Stages, passes: Sequence[Pass]
+    job: Job, prepared: RunSetup, options: PartOptions, stages: Stages, passes: Sequence[Pass]
 ) -> PassCounts:
     """Run all passes of a run, in parts if the options say so or other processes count them."""
     if options.parts is None and options.in_this_process:

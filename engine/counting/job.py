@@ -15,12 +15,12 @@ from ...analyses.counting.counting import Counting
 from ...analyses.counting.metric import Metric
 from ...analyses.shared.input_options import ExampleOptions, ModelOptions
 from ...analyses.shared.input_sample import InputSample
-from ...analyses.shared.sampled_input import drawable
+from ...analyses.shared.sampled_input import as_drawable
 from ...corpora_loaders import Corpus
 from ...extractors import MapMaker, Segments
 from ...extractors.model.loaded_model import LoadedModel
 from ...reports.progress import Stages
-from ...storage.plugins import extensions, running
+from ...storage.plugins import extensions, name_extension
 from ..results.explorer import SPREAD, cells_to_fill
 from ..results.run import Run
 from ..results.states import to_plain
@@ -34,7 +34,7 @@ PlannedAnalysis = tuple[Analysis[Any, Any], str | None, Plan[Any]]
 
 
 @dataclass(frozen=True)
-class Prepared:
+class RunSetup:
     """A run that can begin."""
 
     chosen: tuple[Analysis[Any, Any], ...]  # each after those whose results it needs
@@ -119,16 +119,16 @@ class Job(ABC):
     @abstractmethod
     def prepare(
         self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
-    ) -> Prepared:
+    ) -> RunSetup:
         """Read the corpus and load the model, unless they are given. The options have been checked."""
 
-    def finish(self, run: Run, prepared: Prepared, stages: Stages) -> Run:
+    def finish(self, run: Run, prepared: RunSetup, stages: Stages) -> Run:
         """Do what follows the results, before the report is written, and return the run. By default it is nothing."""
         return run
 
 
 @dataclass(frozen=True)
-class Planned:
+class RunPlans:
     """The plans of a run, the requests that keep inputs with their maps, and the passes that serve all of them."""
 
     plans: tuple[PlannedAnalysis, ...]
@@ -136,18 +136,18 @@ class Planned:
     passes: tuple[Pass, ...]
 
 
-def plan_analyses(prepared: Prepared) -> Planned:
+def plan_analyses(prepared: RunSetup) -> RunPlans:
     """Ask all analyses for their plans, and group the requests into passes."""
     plans: list[PlannedAnalysis] = []
     for analysis in prepared.chosen:
         makers = prepared.maps if analysis.of_maps else prepared.maps[:1]
         for maker in makers:
-            with running("analysis", analysis.name, "plan()", type(analysis).__module__):
+            with name_extension("analysis", analysis.name, "plan()", type(analysis).__module__):
                 plan = analysis.plan(prepared.options, replace(prepared.setting, maps=maker))
             plans.append((analysis, str(maker.kind) if analysis.of_maps else None, plan))
     samples = _samples(plans, prepared)
     requests = [request for _, _, plan in plans for request in plan.requests]
-    return Planned(tuple(plans), samples, tuple(plan_passes([*requests, *samples])))
+    return RunPlans(tuple(plans), samples, tuple(plan_passes([*requests, *samples])))
 
 
 @dataclass(frozen=True)
@@ -164,12 +164,12 @@ class CountSample(Counting):
 
     def arguments_of(self, first: Any) -> dict[str, Any]:
         """Return the arguments that are stored with the sample, given the first batch."""
-        n_layers, n_heads = drawable(first).shape(dict(self.arguments).get("kind"))
+        n_layers, n_heads = as_drawable(first).shape(dict(self.arguments).get("kind"))
         names = [name for guesser in self.guessers for name in guesser.names]
         return {"n_layers": n_layers, "n_heads": n_heads, **dict(self.arguments), "guesses": names}
 
 
-def _samples(plans: list[PlannedAnalysis], prepared: Prepared) -> tuple[Request, ...]:
+def _samples(plans: list[PlannedAnalysis], prepared: RunSetup) -> tuple[Request, ...]:
     """Return the requests that keep a sample of inputs with their maps, so that the report can show them.
 
     The sample is drawn in the same passes in which the analyses count. A run has one sample for each kind of map and
@@ -217,7 +217,7 @@ def _by_inputs(plans: list[PlannedAnalysis]) -> list[tuple[Plan[Any], dict[str, 
 
 
 def _maps_of_the_run(
-    analyses: Iterable[Analysis[Any, Any]], prepared: Prepared, *, of_pieces: bool
+    analyses: Iterable[Analysis[Any, Any]], prepared: RunSetup, *, of_pieces: bool
 ) -> Iterator[SampledMaps]:
     """Yield the maps that the page draws of each kind of ``--map``, with the guesses of the analyses that make any."""
     optional_guesses = (analysis.guesses(prepared.options, prepared.setting) for analysis in analyses)

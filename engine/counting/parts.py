@@ -38,8 +38,8 @@ from ...storage.durable import StorageError
 from ...storage.paths import check_kept_folder
 from ...storage.sealed import check, write_sealed
 from ...storage.tensors import read_tensors, tensor_content
-from ..results.states import packed_states, plain_failure, restored_failure, to_plain, unpacked_states
-from .job import Job, Prepared, plan_analyses
+from ..results.states import pack_states, plain_failure, restore_failure, to_plain, unpack_states
+from .job import Job, RunSetup, plan_analyses
 from .passes import Pass, PassCounts, PassLog, Readers
 
 MOST_PARTS = 64
@@ -106,7 +106,7 @@ def parts_of(passes: Sequence[Pass], fingerprint: str = "") -> list[CorpusPart]:
     return parts
 
 
-def fingerprint(prepared: Prepared) -> str:
+def fingerprint(prepared: RunSetup) -> str:
     """Return a digest of everything on which counts depend, apart from the inputs and the requests."""
     model = prepared.setting.model
     of_analyses = [Path(inspect.getfile(type(analysis))).read_bytes() for analysis in prepared.chosen]
@@ -181,7 +181,7 @@ def content_of_inputs(inputs: Sequence[Sentence]) -> tuple[str, tuple[str, ...]]
 class PartCounter:
     """The parts of a run: counts them in this process, and reads and writes their files. Runs may share the folder."""
 
-    def __init__(self, job: Job, prepared: Prepared, folder: Path, passes: Sequence[Pass] | None = None) -> None:
+    def __init__(self, job: Job, prepared: RunSetup, folder: Path, passes: Sequence[Pass] | None = None) -> None:
         self.job, self.corpus, self.folder = job, prepared.source, folder
         self.fingerprint = fingerprint(prepared)
         self.parts = parts_of(plan_analyses(prepared).passes if passes is None else passes, self.fingerprint)
@@ -203,7 +203,7 @@ class PartCounter:
         tensors: dict[str, Tensor] = {}
         facts_of_requests: dict[str, Any] = {}
         for name, states in counts.states().items():
-            packed, facts_of_requests[name] = packed_states(states, f"{name}/")
+            packed, facts_of_requests[name] = pack_states(states, f"{name}/")
             tensors |= packed
         log = next(iter(counts.logs.values()), PassLog())  # which all requests of a pass share
         skipped = [(skip.sentence.id, skip.sentence.file, skip.sentence.line, skip.reason) for skip in log.skipped]
@@ -250,10 +250,10 @@ class PartCounter:
         log.add(PassLog(**facts["log"], fit=TextFit(**facts["fit"])))
         for sentence_id, file, line, reason in facts["skipped"]:
             log.skip(Sentence(sentence_id, (), file=moved.get(file, file), line=line), reason)
-        counts.failures |= {name: restored_failure(*failure) for name, failure in facts["failures"].items()}
+        counts.failures |= {name: restore_failure(*failure) for name, failure in facts["failures"].items()}
         metric_classes = {request.name: request.metric.metric for request in part.run.requests}
         for name, facts_of_request in facts["requests"].items():
-            states = unpacked_states(tensors, facts_of_request, f"{name}/")
+            states = unpack_states(tensors, facts_of_request, f"{name}/")
             metric = states.restore(metric_classes[name])
             if moved and isinstance(metric, NamesFiles):
                 metric.rename_files(moved)

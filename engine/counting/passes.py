@@ -34,11 +34,11 @@ from ...extractors import (
 )
 from ...extractors.deferred import checks_together
 from ...extractors.maps.batching import TooLong, most_pieces, usual_cells
-from ...extractors.maps.shared_pass import kept_for
+from ...extractors.maps.shared_pass import needs_of
 from ...extractors.model.loaded_model import LoadedModel
 from ...extractors.translation import GATHERED, PairReader, read_pairs
 from ...reports.progress import Advance, Stages, progress_bar
-from ...storage.plugins import running
+from ...storage.plugins import name_extension
 from ..results.states import to_plain
 from .memory import bytes_of_maps, check_memory
 
@@ -84,7 +84,7 @@ def batches_of(
 ) -> Iterator[Any]:
     """Yield what the makers need of each batch: of sentences, or of sentence pairs if the model reads these."""
     if isinstance(model, Encoder):
-        return shared_batches(model, inputs, **kept_for(makers), **options)
+        return shared_batches(model, inputs, **needs_of(makers), **options)
     if isinstance(model, PairReader):
         return read_pairs(model, inputs, gather=GATHERED, **options)
     raise TypeError(f"{model!r} reads neither sentences nor sentence pairs")
@@ -221,7 +221,9 @@ class Pass:
                 counted.arguments[request.name] = request.metric.arguments_of(first)
         for request in self.requests:
             metric = counted.metrics[request.name]
-            with running("analysis", request.label, f"{type(metric).__name__}.update()", type(metric).__module__):
+            with name_extension(
+                "analysis", request.label, f"{type(metric).__name__}.update()", type(metric).__module__
+            ):
                 metric.update(batch_of[request.maker])
 
     def _check_memory(self, batch_of: dict[BatchMaker[Any], Any], model: LoadedModel, limits: Limits) -> int:
@@ -232,7 +234,7 @@ class Pass:
             return 0
         # The layers of all kinds are held together, and each of them has no more heads than the widest kind.
         layers = sum(shape[1] for shape in shapes)
-        layers += 2 * model.n_layers * len(kept_for(batch_of)["losses"])  # a graph, and the gradients from it
+        layers += 2 * model.n_layers * len(needs_of(batch_of)["losses"])  # a graph, and the gradients from it
         heads = max(shape[2] for shape in shapes)
         longest = max(shape[-1] for shape in shapes)
         cells = shared_cells(list(batch_of), limits.batch_cells)

@@ -24,7 +24,7 @@ from ...reports.explorer.data import (
     Sample,
     SampledSentence,
     Writing,
-    deflated,
+    deflate,
 )
 from ...reports.explorer.references import Values
 from ...reports.finding import Finding
@@ -52,7 +52,7 @@ def contributions_of(parts: Sequence[Part], options: OptionSet) -> Contributions
     """Return what the analyses add to the explorer, from their counts alone."""
     contributed: list[tuple[Part, Contribution]] = []
     for part in parts:
-        with part.running("explored()"):
+        with part.name_analysis("explored()"):
             contribution = part.analysis.explored(options, part.counts, part.results, part.kind)
         if contribution is not None:
             contributed.append((part, contribution))
@@ -103,7 +103,7 @@ def explorer_of(
         ensembles=tuple(ensemble for contribution in contributions for ensemble in contribution.ensembles),
         predictions=tuple(prediction for prediction in predictions if prediction.sentence in shown_ids),
         sample=sample,
-        undrawn=_undrawn(list(samples.values()), str(record["corpus"]["unit"])),
+        undrawn=_explain_absence(list(samples.values()), str(record["corpus"]["unit"])),
     )
 
 
@@ -246,7 +246,7 @@ def _notes(
         yield f"The page has no space for {inputs} stored."
 
 
-def _undrawn(samples: Sequence[InputSample], unit: str) -> str:
+def _explain_absence(samples: Sequence[InputSample], unit: str) -> str:
     """Say why no input is drawn if all have too many words, as whole documents have."""
     if any(metric.texts() for metric in samples):
         return ""
@@ -257,7 +257,7 @@ def _undrawn(samples: Sequence[InputSample], unit: str) -> str:
 
 def _inputs_with_all_maps(samples: Mapping[str, InputSample]) -> Iterator[_ByKind]:
     """Yield each input with its maps of all kinds, given the sample of each kind. All have drawn the same inputs."""
-    return _inputs_of_all_kinds(samples, InputSample.sampled)
+    return _inputs_of_all_kinds(samples, InputSample.sort_inputs)
 
 
 def _inputs_of_all_kinds(
@@ -267,7 +267,7 @@ def _inputs_of_all_kinds(
     inputs: dict[bytes, _ByKind] = {}  # by the text and annotation of the input
     for kind, metric in samples.items():
         for sampled in inputs_of(metric):
-            inputs.setdefault(sampled.annotation.encoded(), {})[kind] = metric, sampled
+            inputs.setdefault(sampled.annotation.encode(), {})[kind] = metric, sampled
     yield from (by_kind for by_kind in inputs.values() if len(by_kind) == len(samples))
 
 
@@ -287,12 +287,12 @@ def sampled_sentence(by_kind: Mapping[str, tuple[Sequence[str], SampledInput]], 
         n_layers, n_stored, *_ = sampled.shape
         for index, name in enumerate(names):
             times = 1 if sampled.has_maps else n_heads // n_stored  # without maps, guesses are those of all heads
-            guesses[f"{kind}/{name}"] = deflated(sampled.guesses(index, times))
+            guesses[f"{kind}/{name}"] = deflate(sampled.guesses(index, times))
         if not sampled.has_maps:
             continue
         # Maps that all heads of a layer share are stored as those of its first head.
         heads_stored = tuple(range(0, n_layers * n_heads, n_heads)) if n_stored < n_heads else None
-        maps[kind] = EncodedMap(deflated(sampled.maps), sampled.scales, heads_stored)
+        maps[kind] = EncodedMap(deflate(sampled.maps), sampled.scales, heads_stored)
     writing = [Writing.of(annotation.rows, annotation.special)]
     if annotation.columns is not None:
         writing.append(Writing.of(annotation.columns, annotation.special_columns or ()))

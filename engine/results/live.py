@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from ...storage.plugins import located
+from ...storage.plugins import locate_class
 
 _CELL = "attentionology.engine.serving.notebook:live_cell"
 """What makes a cell, by its name: a server shows runs, so a run cannot import it. It also takes long to import."""
@@ -36,7 +36,7 @@ def live_cells(live: bool | None, run: Any, **given: Any) -> Callable[[str], str
         return None
 
     def cell(address: str) -> str | None:
-        html: str | None = partial(located(_CELL), run, **given)(address)
+        html: str | None = partial(locate_class(_CELL), run, **given)(address)
         return html
 
     return cell

@@ -17,7 +17,7 @@ from ...reports.page import Section
 from ...reports.tables import to_json
 from ...storage.characters import in_html, one_line
 from ...storage.messages import RUN_MESSAGES
-from ...storage.plugins import RegistryError, running
+from ...storage.plugins import RegistryError, name_extension
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -60,19 +60,19 @@ class Part:
     def section(self, titles: Titles) -> Section:
         """The tables, the figures and the section of the page. Figures name the kind of map unless it is weights."""
         kind = "" if self.kind is None or self.kind == "weight" else self.kind
-        with self.running("section()"):
+        with self.name_analysis("section()"):
             section = self.analysis.section(self.results, replace(titles, map=kind))
             to_json(section.summary)  # so that an error names the analysis
         return section if section.tab else replace(section, tab=self.analysis.name.capitalize())
 
     def show(self, width: int) -> RenderableType:
         """The results for a terminal with ``width`` columns."""
-        with self.running("show()"):
+        with self.name_analysis("show()"):
             return self.analysis.show(self.results, width)
 
-    def running(self, step: str) -> AbstractContextManager[None]:
+    def name_analysis(self, step: str) -> AbstractContextManager[None]:
         """Let errors of a block, in which a method of the analysis runs, say whose code it is."""
-        return running("analysis", self.analysis.name, step, type(self.analysis).__module__)
+        return name_extension("analysis", self.analysis.name, step, type(self.analysis).__module__)
 
 
 def with_results(counts: Sequence[Part], options: OptionSet) -> tuple[Part, ...]:
@@ -84,20 +84,20 @@ def with_results(counts: Sequence[Part], options: OptionSet) -> tuple[Part, ...]
             for earlier in reversed(parts)  # an analysis that is about no kind reads the results of the first kind
             if earlier.analysis.name in part.analysis.needs and (part.kind is None or earlier.kind in (None, part.kind))
         }
-        with part.running("results()"):
+        with part.name_analysis("results()"):
             results = part.analysis.results(options, part.counts, needed, part.lookups)
         parts.append(replace(part, results=results))
     return tuple(parts)
 
 
-def compared_kinds(parts: Sequence[Part], titles: Titles, options: OptionSet) -> Comparison | None:
+def compare_kinds(parts: Sequence[Part], titles: Titles, options: OptionSet) -> Comparison | None:
     """Compare each kind of map with the first; return None if there is one kind, or nothing to compare."""
     of_maps = [part for part in parts if part.kind is not None]
     if len({part.kind for part in of_maps}) < 2:
         return None
     comparable = []
     for part in of_maps:
-        with part.running("comparable()"):
+        with part.name_analysis("comparable()"):
             comparable.append((part.analysis.name, part.kind or "", part.analysis.comparable(part.counts)))
     return contrasts_of_kinds(comparable, titles.model, min_count=options[CountOptions].min_count)
 
@@ -113,7 +113,7 @@ def sections_of(parts: Sequence[Part], titles: Titles, contrasts: Comparison | N
         if len(kinds_and_sections) == 1:
             sections.append(first_section)
             continue
-        with parts_of_analysis[0].running("section()"):
+        with parts_of_analysis[0].name_analysis("section()"):
             sections += _with_kinds(kinds_and_sections)
         if name in contrast_sections:
             title = f"{first_section.title}: how the maps differ"
@@ -149,7 +149,7 @@ def complete_record(record: Mapping[str, Any], parts: Sequence[Part], options: O
     """Return the run record with what the analyses add to it, by the kind of map where the kinds differ."""
     by_name: dict[str, dict[str, Any]] = {}  # for each entry, its values by the kind of map
     for part in parts:
-        with part.running("record()"):
+        with part.name_analysis("record()"):
             entries = part.analysis.record(options, part.counts, part.results)
             to_json(entries)  # so that an error names the analysis
         for name, value in entries.items():

@@ -77,7 +77,7 @@ class Run:
         compared: returns the explorers of the runs that the page compares; None for a run of its own.
         contributed: what the analyses add to the explorer, if it is known already.
         beside: tables that are written beside the report, by name, and not made again from the counts.
-        decided: returns the decisions of some heads, given the arguments of `decisions`; None for a run that has none.
+        decide: returns the decisions of some heads, given the arguments of `decisions`; None for a run that has none.
 
     Example:
         >>> import attentionology
@@ -111,7 +111,7 @@ class Run:
     compared: Callable[[], tuple[Explorer, ...]] | None = field(default=None, repr=False)
     contributed: Contributions | None = field(default=None, repr=False)
     beside: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False)
-    decided: Callable[..., pd.DataFrame] | None = field(default=None, repr=False)
+    decide: Callable[..., pd.DataFrame] | None = field(default=None, repr=False)
 
     @overload
     def __getitem__(self, key: Literal["dependency"] | tuple[Literal["dependency"], str]) -> DependencyResults: ...
@@ -254,9 +254,9 @@ class Run:
         """
         if not heads:
             raise OptionError("give at least one head, such as 8-10, or best")
-        if self.decided is None:
+        if self.decide is None:
             raise OptionError("decisions are those of the analysis dependency, which this run does not have")
-        return self.decided(heads, model=model, corpus=corpus)
+        return self.decide(heads, model=model, corpus=corpus)
 
     def explore(self, *, live: bool | None = None) -> ExplorerView:
         """The explorer of the report, to be shown by a notebook; ``live`` is that of `attentionology.explore`."""

@@ -80,7 +80,7 @@ def write_states(folder: Path, states: RunStates) -> None:
     file_names = _file_names(states.metrics)
     digests = {}  # by the name of the file
     for request, metric in states.metrics.items():
-        tensors, facts = packed_states(metric, f"{metric.metric}.")
+        tensors, facts = pack_states(metric, f"{metric.metric}.")
         path = folder / file_names[request]
         digests[path.name] = write_tensors(path, tensors, {**facts, "request": request})
     digests[_INPUTS] = write_json(folder / _INPUTS, {"inputs": dict(states.inputs)})
@@ -120,7 +120,7 @@ def _states_of(folder: Path, overview: Mapping[str, Any]) -> RunStates:
     digests = overview["sha256"]
     file_of_request = {request: folder / FOLDER / name for request, name in overview["requests"].items()}
     # Which states a metric must have depends on the versions that counted it, so each metric knows them.
-    versions = tuple(_counted_by(record))
+    versions = tuple(_versions_of(record))
     model, corpus = overview["titles"]
     return RunStates(  # JSON has lists where the states have tuples
         analyses=tuple(
@@ -140,11 +140,11 @@ def _states_of(folder: Path, overview: Mapping[str, Any]) -> RunStates:
     )
 
 
-def _counted_by(record: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+def _versions_of(record: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     """Yield the versions of the packages that counted a run, or each of the runs that were merged into it."""
     if "merged" in record:
         for run in record["merged"]:
-            yield from _counted_by(run)
+            yield from _versions_of(run)
         return
     extensions = {each["package"]: each["version"] for each in record.get("extensions", ())}
     yield {str(canonicalize_name(name)): version for name, version in {**record["versions"], **extensions}.items()}
@@ -183,7 +183,7 @@ def _read_metric(path: Path, request: str, digests: Mapping[str, str]) -> Metric
     tensors, facts = _read(path, read_tensors, digests)
     if facts["request"] != request:
         raise StateError(f"{path} has the counts of {facts['request']!r}, not of {request!r}")
-    return unpacked_states(tensors, facts, f"{facts['metric']}.")
+    return unpack_states(tensors, facts, f"{facts['metric']}.")
 
 
 def _file_names(requests: Iterable[str]) -> dict[str, str]:
@@ -198,15 +198,15 @@ def _file_names(requests: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def packed_states(states: MetricStates, prefix: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def pack_states(states: MetricStates, prefix: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Return the tensors and the facts of one metric for a file, in which ``prefix`` sets its tensors apart."""
     # A file gives its tensors back in another order, and what is read and written again should be the same file.
     tensors, packing = pack({f"{prefix}{name}": states.tensors[name] for name in sorted(states.tensors)})
     return tensors, {"metric": states.metric, "arguments": dict(states.arguments), "packing": packing}
 
 
-def unpacked_states(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], prefix: str) -> MetricStates:
-    """Return the states of one metric, of all tensors of a file and what `packed_states` returned as its facts."""
+def unpack_states(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], prefix: str) -> MetricStates:
+    """Return the states of one metric, of all tensors of a file and what `pack_states` returned as its facts."""
     of_metric = {name: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
     unpacked = unpack(of_metric, facts["packing"])
     by_state = {name.removeprefix(prefix): tensor for name, tensor in unpacked.items()}
@@ -215,7 +215,7 @@ def unpacked_states(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], pre
 
 def packed_bytes(states: MetricStates) -> int:
     """Return the bytes that the states of a metric take in the file of a part or in a results folder."""
-    packed, facts = packed_states(states, "")
+    packed, facts = pack_states(states, "")
     return sum(tensor.nbytes for tensor in packed.values()) + len(json.dumps(facts))
 
 
@@ -282,6 +282,6 @@ def plain_failure(error: Exception) -> tuple[str, str]:
     return type(error).__name__, str(error)
 
 
-def restored_failure(name: str, message: str) -> Exception:
+def restore_failure(name: str, message: str) -> Exception:
     """Return the error that `plain_failure` has made plain."""
     return _CLASSES.get(name, AttentionologyError)(message)

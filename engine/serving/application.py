@@ -18,16 +18,16 @@ from ...analyses.coreference.decisions import DIRECTIONS
 from ...analyses.dependency.decisions import READINGS
 from ...corpora_loaders import AttentionologyError, Corpus
 from ...reports.explorer.data import Bench, DrawnSentence, Explorer, HeadName, Live, LiveModel, plain_json
-from ...reports.page import bundled, served_page
+from ...reports.page import read_bundle, served_page
 from ...storage.characters import visible
 from .bodies import choice, field, optional, place, read_body, texts
 from .concordance import Question, uses
 from .errors import ChangedError, RequestError, StaleError
 from .guards import tell
-from .live_model import MOST_PIECES, Loaded, lock_of
+from .live_model import MOST_PIECES, ServedModel, lock_of
 from .mention_uses import COREFERENCE, uses_of_mentions
 from .served_run import ServedRun
-from .texts import Typed, typed_texts
+from .texts import TypedSentence, typed_texts
 from .turns import Turns
 
 SLOTS = ("A", "B")
@@ -38,7 +38,7 @@ _JSON = "application/json"
 class Service:
     """What the page may ask: the runs that it shows, and the models that draw."""
 
-    def __init__(self, runs: Sequence[ServedRun], models: Sequence[Loaded]) -> None:
+    def __init__(self, runs: Sequence[ServedRun], models: Sequence[ServedModel]) -> None:
         self.runs, self.models = tuple(runs), tuple(models)
         # Two that share an encoder, because their runs were made with one model, take turns.
         turns = {id(loaded.model.encoder): Turns(lock_of(loaded.model.encoder)) for loaded in models}
@@ -51,7 +51,7 @@ class Service:
 
     def application(self) -> Starlette:
         """Return the application, whose paths have no token; see `Guard`."""
-        script, styles = bundled("explorer.js"), bundled("page.css") + bundled("explorer.css")
+        script, styles = read_bundle("explorer.js"), read_bundle("page.css") + read_bundle("explorer.css")
         names = [run.explorer.model for run in self.runs] + [loaded.model.encoder.name for loaded in self.models]
         page = served_page(" and ".join(dict.fromkeys(names)))
 
@@ -61,7 +61,7 @@ class Service:
 
             return answer
 
-        async def failed(_request: Request, error: Exception) -> Response:
+        async def answer_failure(_request: Request, error: Exception) -> Response:
             status = error.status_code if isinstance(error, HTTPException) else 500
             if status == 500:
                 tell(error)
@@ -69,7 +69,7 @@ class Service:
             text = message.get(status, "The server has failed at this request; its terminal says where.")
             return JSONResponse({"error": text}, status)
 
-        async def refused(_request: Request, error: Exception) -> Response:
+        async def answer_refusal(_request: Request, error: Exception) -> Response:
             status = error.status if isinstance(error, RequestError) else 400
             now = error.now if isinstance(error, ChangedError) else {}
             return JSONResponse({"error": visible(str(error)), **now}, status)
@@ -83,7 +83,11 @@ class Service:
             Route("/concordance", self.concordance, methods=["POST"]),
             Route("/heads", self.name_heads, methods=["PUT"]),
         ]
-        handlers: Mapping[Any, Any] = {AttentionologyError: refused, HTTPException: failed, Exception: failed}
+        handlers: Mapping[Any, Any] = {
+            AttentionologyError: answer_refusal,
+            HTTPException: answer_failure,
+            Exception: answer_failure,
+        }
         application = Starlette(routes=routes, exception_handlers=handlers)
         application.router.redirect_slashes = False
         return application
@@ -117,15 +121,15 @@ class Service:
             raise RequestError("The request needs either “text”, or “run” and “sentence”.")
         run = None if name is None else self.runs[self._number(body, "run", len(self.runs))]
 
-        def drawn() -> str:
+        def draw_text() -> str:
             if run is None or name is None:
                 typed = typed_texts(text or "")
             else:
-                typed = [Typed(run.sentence(name, model.encoder))]
+                typed = [TypedSentence(run.sentence(name, model.encoder))]
             answers: list[DrawnSentence] = [model.draw(each, kinds, off) for each in typed]
             return plain_json({"sentences": answers})
 
-        return Response(await self._turns[number].take(slot, drawn), media_type=_JSON)
+        return Response(await self._turns[number].take(slot, draw_text), media_type=_JSON)
 
     async def concordance(self, request: Request) -> Response:
         """Stream the uses of a head in the corpus of a run, as lines of JSON."""

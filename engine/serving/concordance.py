@@ -16,7 +16,7 @@ from ...extractors import MapBatch, MapMaker, SharedBatch, shared_batches
 from ...extractors.maps.map_maker import map_batch_of
 from ...extractors.replaceable.heads_off import Head
 from ...storage.writing import running_text
-from ..decided import only_heads, read_as
+from ..decisions import read_as, select_heads
 from .live_model import LiveModel
 
 LEFT_OUT: dict[str, Collection[str]] = {
@@ -81,7 +81,7 @@ def uses(model: LiveModel, sentences: Iterable[Sentence], question: Question) ->
 def of_one_head(maker: MapMaker, batch: SharedBatch, head: Head) -> MapBatch:
     """Return the maps of one head, or of the layer if all of its heads share one."""
     layer, _ = head
-    return only_heads(map_batch_of(maker, *maker(batch.encoder, batch.pieces, layer + 1), batch), [head])
+    return select_heads(map_batch_of(maker, *maker(batch.encoder, batch.pieces, layer + 1), batch), [head])
 
 
 def _in_sentence(

@@ -94,12 +94,12 @@ class Guard:
 
         try:
             async with asyncio.timeout(None) as limit:
-                rest = self._checked(scope)
+                rest = self._check(scope)
                 if rest:
                     body = await _body(scope, receive)
                     limit.reschedule(asyncio.get_running_loop().time() + _seconds(scope["method"], rest))
                     inner_scope = {**scope, "path": rest, "raw_path": rest.encode(), "root_path": ""}
-                    await self._inner(inner_scope, _replayed(body, receive), send_with_headers)
+                    await self._inner(inner_scope, _replay(body, receive), send_with_headers)
                 else:  # links on the page are relative to what stands before the last slash
                     await _redirect(send_with_headers, f"/{self._token}/")
         except RequestError as error:
@@ -115,7 +115,7 @@ class Guard:
         if not begun.is_set():
             await answer_error(send_with_headers, refusal)
 
-    def _checked(self, scope: Scope) -> str:
+    def _check(self, scope: Scope) -> str:
         """Return the path behind the token, empty if nothing is there, or raise `RequestError` if it may not pass."""
         headers: list[tuple[str, str]] = [
             (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
@@ -185,7 +185,7 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
         raise RequestError("The request did not arrive in time.", 408) from None
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def _replay(body: bytes, receive: Receive) -> Receive:
     """Return what gives a body that has been read, and then whatever follows, such as the end of the connection."""
     waiting = [body]
 

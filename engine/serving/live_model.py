@@ -26,18 +26,18 @@ from ...analyses.shared.options import FeedForwardOptions, MapOptions
 from ...analyses.shared.sampled_input import SampledInput
 from ...corpora_loaders import AttentionologyError, Sentence
 from ...extractors import Encoder, MapBatch, MapMaker, ModelError, SharedBatch, Window, get_kind, list_kinds
-from ...extractors.maps.batching import obstacle
+from ...extractors.maps.batching import reason_to_skip
 from ...extractors.maps.map_maker import make_maps, map_batch_of
-from ...extractors.maps.shared_pass import kept_for
+from ...extractors.maps.shared_pass import needs_of
 from ...extractors.model.forward_pass import Forward
-from ...extractors.replaceable.heads_off import Head, Positions, switched_off
+from ...extractors.replaceable.heads_off import Head, Positions, switch_off
 from ...extractors.tokens.pieces import Pieces, Unalignable
 from ...reports.explorer.data import DrawnSentence, Predicted, SampledSentence
 from ...reports.format import head_name
 from ...storage.characters import one_line
 from ..results.explorer import sampled_sentence
 from .errors import RequestError
-from .texts import Typed
+from .texts import TypedSentence
 
 MOST_PIECES = 512
 """The longest sentence in pieces that is drawn, unless the model reads less."""
@@ -45,7 +45,7 @@ MOST_PIECES = 512
 _LOCKS: WeakKeyDictionary[Encoder, threading.Lock] = WeakKeyDictionary()
 
 _N_LIKELIEST = 5
-_TRIAL = Typed(Sentence("trial", ("a", "b", "c")))
+_TRIAL = TypedSentence(Sentence("trial", ("a", "b", "c")))
 
 
 class LiveModel:
@@ -95,7 +95,7 @@ class LiveModel:
         """The numbers of layers, and of heads of each layer."""
         return self.encoder.n_layers, self.encoder.n_heads
 
-    def draw(self, typed: Typed, kinds: Sequence[str], off: Collection[Head] = ()) -> DrawnSentence:
+    def draw(self, typed: TypedSentence, kinds: Sequence[str], off: Collection[Head] = ()) -> DrawnSentence:
         """Draw a sentence.
 
         Args:
@@ -107,17 +107,17 @@ class LiveModel:
             RequestError: the sentence is too long, or what is asked for is not possible.
         """
         self.check_kinds(kinds, off)
-        sentence, pieces = self._shown(typed, off), self.pieces(typed)
+        sentence, pieces = self._show(typed, off), self.pieces(typed)
         by_kind: dict[str, tuple[Sequence[str], SampledInput]] = {}
         guessers = [self._guesses] if self._guesses else []
         if isinstance(sentence, Window):
             guessers.append(guesses_of_mentions(self.mentions))
         for kind, batch in zip(kinds, self.batches(sentence, pieces, kinds, off), strict=True):
-            by_kind[kind] = self._sampled(kind, batch, guessers)
+            by_kind[kind] = self._sample(kind, batch, guessers)
         drawn = sampled_sentence(by_kind, self.encoder.n_heads)
         rows = [row for row, special in enumerate(drawn.special) if not special]
         masked = tuple(rows[word] for word in typed.masked)
-        return DrawnSentence(drawn, self._predicted(typed, pieces, drawn, off), masked)
+        return DrawnSentence(drawn, self._predict(typed, pieces, drawn, off), masked)
 
     def check_kinds(self, kinds: Sequence[str], off: Collection[Head] = ()) -> None:
         """Raise `RequestError` if the model cannot draw some kinds of maps, without some heads."""
@@ -130,7 +130,7 @@ class LiveModel:
                 "together; choose a kind of each head, such as weight, or switch all heads on."
             )
 
-    def pieces(self, typed: Typed) -> Pieces:
+    def pieces(self, typed: TypedSentence) -> Pieces:
         """Return what the model reads of a sentence, with all pieces of masked words replaced by the mask token.
 
         Raises:
@@ -140,8 +140,8 @@ class LiveModel:
         found: Pieces | Unalignable | None = None
         if n_words <= self.most_pieces:  # otherwise it is not even cut into pieces
             [found] = self.encoder.align([typed.sentence])
-            if (why := obstacle(found, self.most_pieces)) is None and isinstance(found, Pieces):
-                return self._masked(found, typed.masked)
+            if (why := reason_to_skip(found, self.most_pieces)) is None and isinstance(found, Pieces):
+                return self._mask(found, typed.masked)
             if isinstance(found, Unalignable):
                 raise RequestError(f"{self.encoder.name} cannot read this sentence: {why}.")
         extent = found.extent if isinstance(found, Pieces) else f"{n_words:,} words"
@@ -154,7 +154,7 @@ class LiveModel:
     ) -> list[MapBatch]:
         """Return the maps of each kind, all of one forward pass."""
         makers = [self.maker(kind) for kind in kinds]
-        batch = SharedBatch(self.encoder, (sentence,), [pieces], **kept_for(makers))
+        batch = SharedBatch(self.encoder, (sentence,), [pieces], **needs_of(makers))
         made = make_maps(makers, _forward(self.encoder, batch, off), self.encoder, [pieces])
         batches = [map_batch_of(maker, *maps, batch) for maker, maps in zip(makers, made, strict=True)]
         if not off:
@@ -163,7 +163,7 @@ class LiveModel:
         def recompute(maker: MapMaker) -> Any:
             def without_heads(indices: Sequence[int], first_layers: int | None = None) -> list[Tensor]:
                 double = self.encoder.double
-                again = SharedBatch(double, (sentence,), [pieces], **kept_for([maker]))
+                again = SharedBatch(double, (sentence,), [pieces], **needs_of([maker]))
                 [(maps, _)] = make_maps([maker], _forward(double, again, off), double, [pieces])
                 return [maps[index].cpu() for index in indices]
 
@@ -182,7 +182,7 @@ class LiveModel:
         """The guesses of the heads, None where there are none to draw."""
         return self._guesses
 
-    def _shown(self, typed: Typed, off: Collection[Head]) -> Sentence:
+    def _show(self, typed: TypedSentence, off: Collection[Head]) -> Sentence:
         """Return a sentence as the page shows it: with brackets around masked words, and with an id of its own."""
         sentence = typed.sentence
         masked = set(typed.masked)
@@ -193,7 +193,7 @@ class LiveModel:
         name = sentence.id if sentence.file is not None and not off else f"typed-{digest}"
         return replace(sentence, id=name, words=words)
 
-    def _masked(self, pieces: Pieces, masked: Sequence[int]) -> Pieces:
+    def _mask(self, pieces: Pieces, masked: Sequence[int]) -> Pieces:
         """Return pieces with the mask token in place of those of some words, unless the model is causal."""
         if not masked or self.encoder.causal:
             return pieces
@@ -205,7 +205,7 @@ class LiveModel:
         tokens = [mask if is_hidden else token for is_hidden, token in zip(hidden, pieces.tokens, strict=True)]
         return replace(pieces, ids=ids, tokens=tokens)
 
-    def _sampled(self, kind: str, batch: MapBatch, guessers: Sequence[Guesses]) -> tuple[Sequence[str], SampledInput]:
+    def _sample(self, kind: str, batch: MapBatch, guessers: Sequence[Guesses]) -> tuple[Sequence[str], SampledInput]:
         """Return the maps of the one sentence of a batch in 8 bits, with the names of its guesses."""
         n_rows = int(batch.lengths[0])
         found = [guesser.of(batch)[0, ..., :n_rows] for guesser in guessers]
@@ -217,8 +217,8 @@ class LiveModel:
         sampled = SampledInput.of(0, 0, Annotation.of(batch, 0), maps, guesses, unit=unit)
         return [name for guesser in guessers for name in guesser.names], sampled
 
-    def _predicted(
-        self, typed: Typed, pieces: Pieces, drawn: SampledSentence, off: Collection[Head]
+    def _predict(
+        self, typed: TypedSentence, pieces: Pieces, drawn: SampledSentence, off: Collection[Head]
     ) -> Predicted | None:
         """Return what the model predicts: for masked words, or if it is causal for each word after those before it."""
         causal = self.encoder.causal
@@ -254,7 +254,7 @@ class LiveModel:
         segments = {} if segment_ids is None else {"token_type_ids": segment_ids}
         model: Any = self.lm
         places = Positions(model, torch.tensor([at], device=ids.device))
-        with places, switched_off(model, off, self.encoder.n_heads):
+        with places, switch_off(model, off, self.encoder.n_heads):
             logits: Tensor = model(input_ids=ids, attention_mask=mask.long(), return_dict=True, **segments)[0]
         return places.of(logits)[0].cpu()
 
@@ -273,7 +273,7 @@ def _forward(encoder: Encoder, batch: SharedBatch, off: Collection[Head]) -> For
         return batch.forward
     if batch.hidden_states:
         _ = encoder.layers  # which is verified when it is first read, and with all heads
-    with switched_off(encoder.model, off, encoder.n_heads):
+    with switch_off(encoder.model, off, encoder.n_heads):
         forward = encoder.forward(
             batch.pieces, hidden_states=batch.hidden_states, states=batch.states, losses=batch.losses, whole=True
         )
@@ -285,7 +285,7 @@ def _forward(encoder: Encoder, batch: SharedBatch, off: Collection[Head]) -> For
 
 
 @dataclass(frozen=True)
-class Loaded:
+class ServedModel:
     """A model that a server has, and the run that was made with it."""
 
     model: LiveModel

@@ -85,9 +85,9 @@ def _use(
         left=running_text(document.words[first : mention.start]),
         form=running_text(document.words[mention.start : mention.stop]),
         right=running_text(document.words[mention.stop : last]),
-        picked=_named(choice, picked),
+        picked=_name_mention(choice, picked),
         picked_index=picked - start,
-        gold=_named(choice, nearest),
+        gold=_name_mention(choice, nearest),
         gold_index=nearest - start,
         weight=float(of_mention[rows[picked - start]]),
         gold_weight=float(of_mention[rows[nearest - start]]),
@@ -99,7 +99,7 @@ def _use(
     )
 
 
-def _named(choice: Choice, word: int) -> str:
+def _name_mention(choice: Choice, word: int) -> str:
     """Return the text of the mention with a head word, an antecedent if one has it, or the word if none has it."""
     window, document = choice.window, choice.window.source
     in_window = (document.mentions[index] for index in document.starting(window.start, window.stop))

@@ -14,7 +14,7 @@ from ...corpora_loaders import AttentionologyError, Corpus, Sentence
 from ...corpora_loaders.documents import Documents
 from ...extractors import Encoder, Windows, make_windows
 from ...reports.explorer.data import Explorer, HeadName
-from ...reports.explorer.names import checked_names, read_names, write_names
+from ...reports.explorer.names import check_names, read_names, write_names
 from ..read_again import corpus_of, rows_of
 from ..results.run import Run
 from ..stored_run import load_run
@@ -70,7 +70,7 @@ class ServedRun:
             ChangedError: the names before are not those that are kept; nothing is written.
             RequestError: the run has no folder.
         """
-        names, before = checked_names(plain, self.shape), checked_names(base, self.shape)
+        names, before = check_names(plain, self.shape), check_names(base, self.shape)
         if self.run.folder is None:
             raise RequestError("This run is not saved, so names of heads cannot be kept: run.save(folder)", 409)
         self._names = read_names(self.run.folder, self.shape)

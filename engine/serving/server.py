@@ -22,7 +22,7 @@ from ...extractors.model.named import load_encoder
 from ..results.run import Run
 from .application import Service
 from .guards import LOOPBACK, Guard
-from .live_model import LiveModel, Loaded
+from .live_model import LiveModel, ServedModel
 from .served_run import ServedRun
 
 _SECONDS_TO_START = 30.0
@@ -56,7 +56,7 @@ class Serving:
         self.notes = tuple(notes)
         self.service = service
         token = secrets.token_urlsafe(24)
-        bound = _bound(host, port)
+        bound = _bind(host, port)
         is_local = host in LOOPBACK
         hosts = LOOPBACK if is_local else (*LOOPBACK, host.lower(), socket.gethostname().lower())
         shown = host if is_local or host not in ("0.0.0.0", "::") else socket.gethostname()  # noqa: S104  # compared
@@ -135,7 +135,7 @@ def start(
         ModelError: one of the models cannot be loaded.
         StateError: a folder has no run, or a damaged one.
     """
-    _bound(host, port).close()  # before anything slow happens
+    _bind(host, port).close()  # before anything slow happens
     service, notes = service_of(runs, models, device=device)
     return Serving(service, host, port, notes)
 
@@ -156,7 +156,7 @@ def service_of(
         for model in models
     ]
     further = list(given)
-    loaded: list[Loaded] = []
+    loaded: list[ServedModel] = []
     for position, run in enumerate(served):
         recorded = run.run.record["model"].get("weights_sha256")
         encoder = next((each for each in given if each.weights_sha256() == recorded), None)
@@ -168,12 +168,12 @@ def service_of(
             notes.append(f"The model of {run.run.folder or run.run.titles.model} is not loaded: {error}")
             continue
         further = [each for each in further if each is not encoder]
-        loaded.append(Loaded(model, position))
-    loaded += [Loaded(_live(encoder, loaded)) for encoder in further]
+        loaded.append(ServedModel(model, position))
+    loaded += [ServedModel(_live(encoder, loaded)) for encoder in further]
     return Service(served, loaded), notes
 
 
-def _live(encoder: Encoder, others: Sequence[Loaded], options: OptionSet | None = None) -> LiveModel:
+def _live(encoder: Encoder, others: Sequence[ServedModel], options: OptionSet | None = None) -> LiveModel:
     """Return a model that draws, which shares the encoder of another one that reads texts in the same way."""
 
     def reading(each: Encoder) -> tuple[str, str | None, str]:
@@ -183,7 +183,7 @@ def _live(encoder: Encoder, others: Sequence[Loaded], options: OptionSet | None 
     return LiveModel(encoder, options) if same is None else same.like(options or OptionSet())
 
 
-def _model_of(run: Run, device: str, others: Sequence[Loaded]) -> LiveModel:
+def _model_of(run: Run, device: str, others: Sequence[ServedModel]) -> LiveModel:
     """Return the model that a run was made with, which is loaded unless a server of this process has it.
 
     Raises:
@@ -206,7 +206,7 @@ def _model_of(run: Run, device: str, others: Sequence[Loaded]) -> LiveModel:
     return model
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int) -> socket.socket:
     """Return a socket that listens at an address, which no other program has."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

@@ -26,14 +26,14 @@ _ALONE = re.compile(r"(?<!\S)[.,](?!\S)")  # a period or a comma between spaces
 
 
 @dataclass(frozen=True)
-class Typed:
+class TypedSentence:
     """A sentence as it was typed."""
 
     sentence: Sentence
     masked: tuple[int, ...] = ()  # the words that the model is not to see, counted from 0
 
 
-def typed_texts(text: str) -> list[Typed]:
+def typed_texts(text: str) -> list[TypedSentence]:
     """Return the sentence that somebody has typed, or both of a pair.
 
     Raises:
@@ -50,7 +50,7 @@ def typed_texts(text: str) -> list[Typed]:
     return typed
 
 
-def _of_text(text: str) -> Typed:
+def _of_text(text: str) -> TypedSentence:
     """Return a sentence of running text, or of words between spaces."""
     # In running text, punctuation stands at a word. Where it stands alone, somebody has separated the words.
     split = str.split if _ALONE.search(text) else split_words
@@ -63,11 +63,11 @@ def _of_text(text: str) -> Typed:
         words += found
     if not words:
         raise RequestError("Type a sentence: there is no word.")
-    return Typed(Sentence(id="typed", words=tuple(words), text=" ".join(text.split())), tuple(masked))
+    return TypedSentence(Sentence(id="typed", words=tuple(words), text=" ".join(text.split())), tuple(masked))
 
 
-def _of_rows(text: str) -> Iterator[Typed]:
+def _of_rows(text: str) -> Iterator[TypedSentence]:
     """Yield the first sentences of CoNLL-U, with their trees; a third one is only there to be refused."""
     lines = ((number, 0, line) for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1))
     for sentence, _ in islice(placed_sentences(Path("text"), located=lines), 3):
-        yield Typed(replace(without_heads_of_blank_words(sentence), file=None, line=None, document=None))
+        yield TypedSentence(replace(without_heads_of_blank_words(sentence), file=None, line=None, document=None))

@@ -63,7 +63,7 @@ class CellCounter(Generic[Result]):
                     corpus = read_treebank(self.plan.options, path)
                 except Exception as error:
                     advance(len(models))
-                    yield treebank, [_failed(Cell(name, treebank), error) for name in models]
+                    yield treebank, [_failure_of(Cell(name, treebank), error) for name in models]
                     continue
                 cells = []
                 for name, model in models.items():
@@ -77,17 +77,17 @@ class CellCounter(Generic[Result]):
         if part_options is None:
             return CountedCell(cell)
         try:
-            encoder = self._loaded(model) if part_options.in_this_process else None
+            encoder = self._load(model) if part_options.in_this_process else None
 
             def count(kinds: Sequence[str]) -> Result:
                 job = job_of_cell(self.plan.options, model, path, kinds)
                 return self._count(job, part_options=part_options, model=encoder, corpus=corpus)
 
-            results, failures = together_or_alone(self.plan.options.grid.maps, count)
+            results, failures = count_kinds(self.plan.options.grid.maps, count)
         except StorageError:  # the parts of the other cells could not be written either
             raise
         except Exception as error:  # whatever goes wrong in a cell must not stop the grid
-            return _failed(cell, error)
+            return _failure_of(cell, error)
         return CountedCell(cell, results, failures, round(time.perf_counter() - started, 3))
 
     def _share_of(self, corpus: Corpus) -> PartOptions | None:
@@ -104,7 +104,7 @@ class CellCounter(Generic[Result]):
         self._dealt += parts
         return replace(options, part=f"{first + 1}/{shares}") if first < parts else None
 
-    def _loaded(self, model: ModelOptions) -> Encoder:
+    def _load(self, model: ModelOptions) -> Encoder:
         """Load a model unless it was kept, and drop others if they are large. It is not tried again if it fails."""
         if model in self._errors:
             raise self._errors[model]
@@ -121,7 +121,7 @@ class CellCounter(Generic[Result]):
         return self._encoders[model]
 
 
-def _failed(cell: Cell, error: Exception) -> CountedCell[Any]:
+def _failure_of(cell: Cell, error: Exception) -> CountedCell[Any]:
     return CountedCell(cell, failures=[CellFailure("", reason_of(error))])
 
 
@@ -129,7 +129,7 @@ def _bytes_of_weights(encoder: Encoder) -> int:
     return sum(weights.nbytes for weights in encoder.model.parameters())
 
 
-def together_or_alone(
+def count_kinds(
     kinds: Sequence[str], count: Callable[[Sequence[str]], Result]
 ) -> tuple[list[Result], list[CellFailure]]:
     """Count all kinds of maps in one pass or, if the model cannot give one of them, each kind alone."""

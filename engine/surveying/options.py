@@ -25,7 +25,7 @@ from ...analyses.shared.option_types import (
 from ...analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from ...analyses.shared.part_options import PartOptions
 from ...extractors.model.named import DEMO
-from ...storage.paths import named_twice
+from ...storage.paths import find_repetition
 from ..corpus import CorpusOptions
 
 
@@ -56,7 +56,7 @@ class GridOptions:
         for flag, names in (("--models", self.models), ("--treebanks", self.treebanks), ("--maps", self.maps)):
             if not names:
                 raise OptionError(f"{flag} needs at least one name")
-            if twice := named_twice(names):
+            if twice := find_repetition(names):
                 also = "" if twice[0] == twice[1] else f", also as {twice[1]}"
                 raise OptionError(f"{flag} names {twice[0]} twice{also}")
 

@@ -19,7 +19,7 @@ from ...corpora_loaders.errors import out_of_memory
 from ..errors import cause
 from ..kinds import get_kind, list_kinds
 from ..layers.verification import ROW_SUM_TOLERANCE, mass_on_padding, off_one
-from ..maps.batching import ExtractionLog, obstacle
+from ..maps.batching import ExtractionLog, reason_to_skip
 from ..maps.extraction import extract
 from ..model.checkpoint import untrained_weights
 from ..model.conditions import SAME
@@ -103,7 +103,7 @@ class Examination:
         yield from self._model_checks()
         limit = self.encoder.max_length
         aligned = zip(self.sentences, self.encoder.align(self.sentences), strict=True)
-        readable = [(s, p) for s, p in aligned if isinstance(p, Pieces) and obstacle(p, limit) is None]
+        readable = [(s, p) for s, p in aligned if isinstance(p, Pieces) and reason_to_skip(p, limit) is None]
         indices = np.random.default_rng(0).choice(len(readable), min(SAMPLE, len(readable)), replace=False)
         drawn = sorted((readable[index][0] for index in sorted(indices)), key=len)
         # Maps that need weights take long, so they are made of the shorter half of these, without the shortest.

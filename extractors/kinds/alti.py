@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..layers import Layer
-from ..layers.contributions import contribution_blocks, contribution_norms, merged_rows
+from ..layers.contributions import contribution_blocks, contribution_norms, merge_rows
 from .registry import register_kind
 from .rollout import distributions
 
@@ -40,12 +40,12 @@ def alti(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     """
     closer = layer.new_map()
     for b, sentence in enumerate(layer.sentences()):
-        output, projection, scale, linear = _decomposed(sentence)
+        output, projection, scale, linear = _decompose(sentence)
         target = sentence.merge_rows(output)[0]
         residual = linear(sentence.x[0] * scale[0])
         for block in contribution_blocks(sentence, [projection], scale[0], [residual]):
             block_target = target[block.rows]
-            parts = merged_rows(sentence, block, block.vectors[0])
+            parts = merge_rows(sentence, block, block.vectors[0])
             # The differences are taken by component, because the two norms are large and nearly equal.
             closer[b, 0, block.rows, block.keys] = (block_target.abs() - (block_target - parts).abs()).sum(-1).T
     return distributions(closer.clamp(min=0))
@@ -65,7 +65,7 @@ def alti_l2(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
     The difference is computed as ``(2⟨t_ij, a_i⟩ − ‖t_ij‖²) / (‖a_i‖ + ‖a_i − t_ij‖)``, which equals it and has no
     cancellation. The numerator needs only norms and inner products, so the vectors t_ij are never formed.
     """
-    target, projection, scale, linear = _decomposed(layer)
+    target, projection, scale, linear = _decompose(layer)
     from_itself = linear(layer.from_itself(scale))
     gram = layer.weights.gram if layer.weights.pre_norm else layer.weights.gram_normed
     norms = contribution_norms(layer, gram, scale, from_itself)
@@ -79,7 +79,7 @@ def alti_l2(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
     return distributions((numerator / (length + length_without)).clamp(min=0).unsqueeze(1))
 
 
-def _decomposed(layer: Layer) -> tuple[Tensor, Tensor, Tensor, Callable[[Tensor], Tensor]]:
+def _decompose(layer: Layer) -> tuple[Tensor, Tensor, Tensor, Callable[[Tensor], Tensor]]:
     """Return the output that is decomposed, and the projection P, the ``scale`` and the linear map L of its parts."""
     # The contribution of key j to query i is ``scale_i · Σ_h α^h_ij v^h_j P^h``, plus ``L(scale_i · x_i)`` if i = j.
     weights = layer.weights

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..errors import ModelError
 from ..layers import Layer, LayerWeights
-from ..layers.contributions import Block, contribution_blocks, merged_rows
+from ..layers.contributions import Block, contribution_blocks, merge_rows
 from .registry import register_kind
 
 FF_KINDS = ("atbff", "atbffres", "atbffresln")
@@ -84,7 +84,7 @@ def _map_of(kind: str, layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     projections = feed_forward_projections(layer.weights)
     for b, sentence in enumerate(layer.sentences()):
         for block, vectors in feed_forward_vectors(sentence, projections):
-            norms[b, 0, block.rows, block.keys] = merged_rows(sentence, block, vectors[kind]).norm(dim=-1).T
+            norms[b, 0, block.rows, block.keys] = merge_rows(sentence, block, vectors[kind]).norm(dim=-1).T
     return norms
 
 

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from jaxtyping import Float
 from torch import Tensor
 
-from ...storage.nearest import UnknownNameError, unknown
-from ...storage.plugins import Plugins, RegistryError, loaded, source_of
+from ...storage.nearest import UnknownNameError, describe_unknown
+from ...storage.plugins import Plugins, RegistryError, load_entry_point, source_of
 from ..layers import Layer, TextLoss
 from .rollout import AGGREGATIONS
 
@@ -95,9 +95,9 @@ _PLUGINS = Plugins("map kind", _own_names)
 def _find(name: str) -> MapKind | None:
     """Return the kind of a name, after importing the package that adds it; None if there is none."""
     # The entry point of a kind names its decorated function, so that the import registers the kind.
-    point = _PLUGINS.added().get(name)
+    point = _PLUGINS.find_additions().get(name)
     if point is not None and name not in _KINDS:
-        loaded(_PLUGINS.what, point)
+        load_entry_point(_PLUGINS.what, point)
         if name not in _KINDS:
             raise RegistryError(f"{source_of(point)} has no @register_kind({name!r}, …), as its entry point says")
     return _KINDS.get(name)
@@ -175,7 +175,7 @@ def get_kind(name: str | MapKind) -> MapKind:
         kinds = list_kinds()
         together = [f"{rule}:{kind}" for rule in AGGREGATIONS for kind in kinds if kind != ROLLOUT]
         raise UnknownNameError(
-            unknown(_PLUGINS.what, name, [*kinds, *(f"{rule}:KIND" for rule in AGGREGATIONS)], together)
+            describe_unknown(_PLUGINS.what, name, [*kinds, *(f"{rule}:KIND" for rule in AGGREGATIONS)], together)
         )
     return kind
 

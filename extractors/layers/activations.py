@@ -165,7 +165,7 @@ def activation_slopes(
     else:
         slopes = gated_slopes(activation, (start[0], start[1]), (preactivations[0], preactivations[1]))
     # Completeness: what the parts are given must add up to what the activation does.
-    change = activated(activation, preactivations) - activated(activation, start)
+    change = activate(activation, preactivations) - activate(activation, start)
     paths = zip(slopes, start, preactivations, strict=True)
     explained = sum(theta * (end - begin) for theta, begin, end in paths)
     error = (explained - change).norm() / change.norm().clamp(min=1e-12)
@@ -177,7 +177,7 @@ def activation_slopes(
     return slopes
 
 
-def activated(activation: Elementwise, u: tuple[Tensor, ...]) -> Tensor:
+def activate(activation: Elementwise, u: tuple[Tensor, ...]) -> Tensor:
     """Apply the activation: ``g(u)``, or ``g(u) · w`` of a gated block."""
     hidden: Tensor = activation(u[0])
     return hidden if len(u) == 1 else hidden * u[1]

@@ -204,7 +204,7 @@ def _runs(position_of: Sequence[int], size: int) -> Iterator[slice]:
     yield slice(start, stop)
 
 
-def merged_rows(layer: Layer, block: Block, vectors: Float[Tensor, "keys queries dim"]) -> Tensor:
+def merge_rows(layer: Layer, block: Block, vectors: Float[Tensor, "keys queries dim"]) -> Tensor:
     """Average over the pieces of each query of a block, if pieces are merged; shape (keys, rows, dim)."""
     if layer.groups is None:
         return vectors

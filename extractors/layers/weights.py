@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ..errors import ModelError
-from .activations import Elementwise, activated
+from .activations import Elementwise, activate
 from .architectures import ARCHITECTURES, Architecture
 from .attention_weights import AttentionWeights, find_module, find_modules, gram_of, read_linear, value_part
 from .layer_norm import LayerNorm, read_norm_module
@@ -84,7 +84,7 @@ class LayerWeights(AttentionWeights):
 
     def ff_output(self, u: tuple[Float[Tensor, "*rows units"], ...]) -> Float[Tensor, "*rows dim"]:
         """Compute what the block gives, before it is normed."""
-        return activated(self.activation, u) @ self.w_2 + self.b_2
+        return activate(self.activation, u) @ self.w_2 + self.b_2
 
     def out_of_units(self, parts: Sequence[Float[Tensor, "*rows units"]]) -> Float[Tensor, "*rows dim"]:
         """Apply W_2, without bias, to the sum of the parts of the activations, of which a gated block has two.

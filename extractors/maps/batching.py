@@ -117,7 +117,7 @@ def plan(
     while window := list(islice(stream, WINDOW)):
         readable: list[_Read] = []
         for index, (sentence, pieces) in enumerate(zip(window, reader.align(window), strict=True), start):
-            reason = obstacle(pieces, limit)
+            reason = reason_to_skip(pieces, limit)
             if reason is None:
                 readable.append((sentence, pieces, index))
             elif too_long == "skip":
@@ -161,7 +161,7 @@ def check_limits(batch_cells: int, too_long: str, max_length: int | None) -> Non
         raise ValueError("batch_cells and max_length must be at least 1")
 
 
-def obstacle(pieces: Pieces | PairPieces | Unalignable, limit: int | None) -> str | None:
+def reason_to_skip(pieces: Pieces | PairPieces | Unalignable, limit: int | None) -> str | None:
     """Say why an input cannot be read with at most ``limit`` pieces; None if it can be read."""
     if isinstance(pieces, Unalignable):
         return str(pieces)

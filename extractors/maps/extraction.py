@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence, Sized
 from typing import Any
 
 from ...corpora_loaders import Texts, as_sentences
-from ...reports.progress import counted
+from ...reports.progress import with_bar
 from ..kinds import get_kind
 from ..layers import FFBias
 from ..model.any_model import AnyModel, as_encoder
 from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, check_limits
 from .map_batch import Level, MapBatch
 from .map_maker import MapMaker, Merge, Normalize, map_batches
-from .shared_pass import BatchMaker, kept_for, shared_batches
+from .shared_pass import BatchMaker, needs_of, shared_batches
 
 
 def extract(
@@ -85,7 +85,7 @@ def extract(
     total = len(texts) if isinstance(texts, Sized) else None
 
     def batches() -> Iterator[MapBatch]:
-        yield from counted((batch for (batch,) in made), total, progress)
+        yield from with_bar((batch for (batch,) in made), total, progress)
         if log is None and used_log.skipped:
             warnings.warn(f"sentences without a map: {len(used_log.skipped)} ({used_log.reasons()})", stacklevel=2)
 
@@ -118,7 +118,7 @@ def extract_many(
     options["batch_cells"] = shared_cells(batch_makers, options.get("batch_cells", DEFAULT_BATCH_CELLS))
     # Both are checked here, by the call, and not when the first map is asked for.
     texts = as_sentences(sentences)
-    batches = shared_batches(as_encoder(encoder), texts, **kept_for(batch_makers), **options)
+    batches = shared_batches(as_encoder(encoder), texts, **needs_of(batch_makers), **options)
     return (make_batches(batch_makers, batch) for batch in batches)
 
 
@@ -156,5 +156,5 @@ def shared_cells(makers: Sequence[BatchMaker[Any]], batch_cells: int) -> int:
         32768
     """
     kinds = {maker.kind.name for maker in makers if isinstance(maker, MapMaker)}
-    held = len(kinds) + len(kept_for(makers)["losses"])  # the gradients of a loss are as large as the maps of a kind
+    held = len(kinds) + len(needs_of(makers)["losses"])  # the gradients of a loss are as large as the maps of a kind
     return max(1, batch_cells // max(1, held))

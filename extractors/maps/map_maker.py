@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from ...storage.nearest import check_choice
-from ...storage.plugins import running
+from ...storage.plugins import name_extension
 from ..kinds import MapKind
 from ..kinds.rollout import AGGREGATIONS, Below, row_normalized
 from ..layers import FFBias, Layer, TextLoss
@@ -27,7 +27,7 @@ from ..model.forward_pass import Forward
 from ..tokens.pieces import Pieces
 from ..tokens.word_merging import WordMerger
 from .map_batch import Level, MapBatch
-from .shared_pass import SharedBatch, kept_for
+from .shared_pass import SharedBatch, needs_of
 
 Merge = Literal["norm", "vector"]
 """Whether the pieces of a word are merged by adding norms, or by adding vectors before the norm is taken."""
@@ -89,7 +89,7 @@ class MapMaker:
         """
         if self.reads_weights:  # the layers are verified together
             first_layers = None
-        forward = encoder.forward(pieces, first_layers=first_layers, **kept_for([self]))
+        forward = encoder.forward(pieces, first_layers=first_layers, **needs_of([self]))
         return make_maps([self], forward, encoder, pieces)[0]
 
     def of(self, batch: SharedBatch) -> MapBatch:
@@ -163,7 +163,7 @@ class _Stack:
     def add(self, index: int, layer: Layer) -> None:
         """Add the map of a layer, given by its 0-based index."""
         kind = self.maker.kind
-        with running("map kind", kind.name, "the function"):
+        with name_extension("map kind", kind.name, "the function"):
             layer_map = kind.layer_map(layer)
         if kind.aggregation:
             below = Below(self._product, self._forward.mask, kind.residual, index + 1)

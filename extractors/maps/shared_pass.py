@@ -145,7 +145,7 @@ def shared_batches(
         yield SharedBatch(encoder, batch, pieces, hidden_states, states, losses, indices)
 
 
-def kept_for(makers: Iterable[Any]) -> dict[str, Any]:
+def needs_of(makers: Iterable[Any]) -> dict[str, Any]:
     """Return what a forward pass has to keep besides attention for some makers: hidden states, gradients of losses."""
     makers = list(makers)
     losses = [getattr(maker, "gradient_of", None) for maker in makers]  # makers of other packages need not have it

@@ -86,7 +86,7 @@ class StoredMaps(Sequence[MapBatch]):
         if isinstance(index, tuple):  # scikit-learn would take shape[0], the number of layers, for that of sentences
             raise TypeError("stored maps are no array: give scikit-learn list(maps), which holds them in memory")
         shard, number, special = self._locations[index]
-        maps = self._opened(shard).get_tensor(str(number)).float()
+        maps = self._open_shard(shard).get_tensor(str(number)).float()
         n = maps.shape[-1]
         is_special = torch.zeros(1, n, dtype=torch.bool)
         is_special[0, list(special)] = True
@@ -124,7 +124,7 @@ class StoredMaps(Sequence[MapBatch]):
             raise ValueError("these are not the sentences whose maps are stored")
         return replace(self, sentences=tuple(sentences))
 
-    def _opened(self, shard: str) -> Any:
+    def _open_shard(self, shard: str) -> Any:
         """Open a shard, and leave open those of the same part."""
         if shard not in self._open:
             if not all(other.split("-")[0] == shard.split("-")[0] for other in self._open):

@@ -213,7 +213,7 @@ class _Store:
         locations.sort(key=lambda location: location.number)
         encoder, options = self.encoder, self.options
 
-        def exact(sentence: Sentence) -> Tensor:  # the maps of a sentence in float64
+        def exact_maps(sentence: Sentence) -> Tensor:  # the maps of a sentence in float64
             batches = extract(encoder.double, [sentence], **options, log=ExtractionLog(), progress=False)
             return next(batches).maps[0].cpu()
 
@@ -226,7 +226,7 @@ class _Store:
             made=made,
             log=log,
             _locations=tuple(locations),
-            _exact=exact if self.dtype == torch.float32 else None,
+            _exact=exact_maps if self.dtype == torch.float32 else None,
             _digests=digests,
         )
 

@@ -37,7 +37,8 @@ def check_loaded(files: LoadedFiles, model: Any, info: dict[str, Any], *, decode
     untrained = {*info["missing_keys"], *mismatched}
     if missing := needed & untrained:
         raise ModelError(
-            f"{files.name!r} lacks {len(missing)} weights of its architecture, which would be random: {listed(missing)}"
+            f"{files.name!r} lacks {len(missing)} weights of its architecture, which would be random: "
+            f"{list_weights(missing)}"
         )
     prefix = f"{model.base_model_prefix}."
     names = needed if model.base_model is model else {key.removeprefix(prefix) for key in needed}
@@ -47,14 +48,14 @@ def check_loaded(files: LoadedFiles, model: Any, info: dict[str, Any], *, decode
     if layers := [key for key in unused.others if _NUMBER.sub("*", key) in patterns]:
         raise ModelError(
             f"{files.name!r}: the checkpoint has more layers than config.json says; {len(layers)} of its weights would "
-            f"not be used: {listed(layers)}"
+            f"not be used: {list_weights(layers)}"
         )
     _check_finite(files.name, model)
     warnings = files.warnings
     if unused.others:  # heads are not mentioned, because most checkpoints have one
         warnings += (
             f"The checkpoint has {len(unused.others)} weights that do not belong to this architecture, so the model "
-            f"may not be the one that was trained: {listed(unused.others)}.",
+            f"may not be the one that was trained: {list_weights(unused.others)}.",
         )
     return replace(files, unused=unused, untrained=frozenset(untrained), warnings=warnings)
 
@@ -117,7 +118,7 @@ def untrained_weights(model: Any) -> list[str]:
     whole = [key for key, matrix in matrices.items() if key not in constant and _is_whole(matrix)]
     return [
         f"{len(keys)} of {len(matrices)} weight matrices hold {what}, which training does not leave behind, so that "
-        f"maps computed from them mean nothing: {listed(keys)}."
+        f"maps computed from them mean nothing: {list_weights(keys)}."
         for keys, what in ((constant, "one value throughout"), (whole, "only whole numbers"))
         if keys
     ]
@@ -130,6 +131,6 @@ def _is_whole(matrix: torch.Tensor) -> bool:
     return all(bool((values == values.round()).all()) for values in (matrix[0], matrix))
 
 
-def listed(keys: Collection[str]) -> str:
+def list_weights(keys: Collection[str]) -> str:
     """Name the first few weights in a message."""
     return ", ".join(sorted(keys)[:5]) + (" …" if len(keys) > 5 else "")

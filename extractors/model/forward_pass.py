@@ -138,7 +138,7 @@ def attention_only(model: Any, layers: int | None = None) -> Iterator[int | None
     unneeded = {row.output: None, **feed_forward(row)}
     if row.fused == "no":  # otherwise the same map gives the queries and keys
         unneeded[row.value] = None
-    with shortened(modules, layers or len(modules)), giving_zeros(modules[-1], unneeded):
+    with shorten(modules, layers or len(modules)), giving_zeros(modules[-1], unneeded):
         yield len(modules)
 
 
@@ -148,7 +148,7 @@ def feed_forward(names: Architecture | CrossAttention) -> dict[str, int | None]:
 
 
 @contextmanager
-def shortened(modules: nn.ModuleList, n_kept: int) -> Iterator[None]:
+def shorten(modules: nn.ModuleList, n_kept: int) -> Iterator[None]:
     """Leave only the first ``n_kept`` modules in a list within the context."""
     above = list(modules[n_kept:])
     del modules[n_kept:]
@@ -159,7 +159,7 @@ def shortened(modules: nn.ModuleList, n_kept: int) -> Iterator[None]:
 
 
 @contextmanager
-def resumed(
+def resume_at(
     modules: Sequence[nn.Module], layer: int, hidden: Float[Tensor, "batch n dim"], sizes: Sequence[int] = ()
 ) -> Iterator[None]:
     """Let forward passes begin at a layer: the layers below return their input, and the layer takes ``hidden``.

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from ..layers.verification import Recorder
-from .forward_pass import resumed, shortened
+from .forward_pass import resume_at, shorten
 
 MOST = 2**30
 """The bytes of attention that are in memory at a time."""
@@ -54,10 +54,10 @@ class InTurns(Sequence[Tensor]):
         stop = min(start + self._layers_per_turn, self._n_layers)
         self._turn.clear()
         with ExitStack() as stack:
-            stack.enter_context(shortened(self._modules, stop))
+            stack.enter_context(shorten(self._modules, stop))
             modules = list(self._modules)
             if start:
-                stack.enter_context(resumed(modules, start, self.hidden[start]))
+                stack.enter_context(resume_at(modules, start, self.hidden[start]))
             recorded = stack.enter_context(Recorder(modules[start:]))
             attentions = self._run(stop - start)
         if not start:

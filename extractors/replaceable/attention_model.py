@@ -60,7 +60,7 @@ def query_of(text: object) -> Words:
     return text.query if isinstance(text, WordsWithQuery) else ()
 
 
-def replaced(text: Words, words: Iterable[str]) -> Words:
+def replace_words(text: Words, words: Iterable[str]) -> Words:
     """Return a text of other words with the same query, if it has one."""
     return WordsWithQuery(words, text.query) if isinstance(text, WordsWithQuery) else tuple(words)
 
@@ -262,4 +262,4 @@ def drop(words: Words, index: int) -> Words:
         >>> drop(("not", "a", "dull", "film"), 0)
         ('a', 'dull', 'film')
     """
-    return replaced(words, words[:index] + words[index + 1 :])
+    return replace_words(words, words[:index] + words[index + 1 :])

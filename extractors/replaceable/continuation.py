@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ..errors import ModelError
 from ..model.encoder import Encoder
-from ..model.forward_pass import resumed
+from ..model.forward_pass import resume_at
 from ..tokens.pieces import Pieces
 from .attention_model import TextState
 from .attention_patch import TOLERANCE, AttentionPatch, difference, input_embeddings, model_logits
@@ -67,7 +67,7 @@ class WordRows:
         sums = rows.sum(-1, keepdim=True)
         return rows / sums.where(sums > 0, 1)
 
-    def detached(self) -> WordRows:
+    def detach(self) -> WordRows:
         """Return a copy without history, so that no gradient goes through it."""
         return WordRows(self.total.detach(), self.share.detach(), self.rest.detach(), self.word_of)
 
@@ -120,22 +120,22 @@ class ReplacedHeads:
         context = self._context(state, weights) if way == "one position" else None
         at = state.at
 
-        def repeated(tensor: Tensor) -> Tensor:
+        def repeat(tensor: Tensor) -> Tensor:
             """Repeat the values of each text k times, or only those of its one position if the way reads no other."""
             if way == "one position":
                 assert at is not None  # noqa: S101 this way is for classifiers that read one position
                 tensor = tensor[torch.arange(len(at), device=at.device), at][:, None]
             return tensor.repeat_interleave(k, 0)
 
-        ids, inside = repeated(state.ids), repeated(state.inside)
-        segments = None if state.segment_ids is None else repeated(state.segment_ids)
+        ids, inside = repeat(state.ids), repeat(state.inside)
+        segments = None if state.segment_ids is None else repeat(state.segment_ids)
         with ExitStack() as stack:
             if way == "whole model":
                 stack.enter_context(input_embeddings(self.model, state.embeddings.repeat_interleave(k, 0)))
                 call = self.layer  # layers are counted by the calls of their attention
             else:
                 assert state.hidden is not None  # noqa: S101 the other ways need an architecture with a row of names
-                stack.enter_context(resumed(self.modules, self.layer, repeated(state.hidden)))
+                stack.enter_context(resume_at(self.modules, self.layer, repeat(state.hidden)))
                 call = 0  # the pass begins at the layer
             repeated_at = None if at is None else at.repeat_interleave(k, 0)
             stack.enter_context(AttentionPatch(call, weights.flatten(0, 1), self.heads, context, repeated_at))

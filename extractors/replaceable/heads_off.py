@@ -22,7 +22,7 @@ from ..layers.attention_weights import find_module
 from ..layers.verification import Recorder, compare
 from ..layers.weights import layer_modules
 from ..model.encoder import Encoder
-from ..model.forward_pass import resumed
+from ..model.forward_pass import resume_at
 from ..tokens.pieces import Pieces
 
 _STILL_WORKS = "analyses that switch no head off work"
@@ -52,13 +52,13 @@ class Positions:
 
     def of(self, logits: Float[Tensor, "batch any vocabulary"]) -> Float[Tensor, "batch m vocabulary"]:
         """Return the logits at the positions, given those that the model has computed."""
-        return logits if self._are_chosen else self._chosen(logits)
+        return logits if self._are_chosen else self._select(logits)
 
     def _choose(self, _module: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
         self._are_chosen = True
-        return (self._chosen(args[0]), *args[1:])
+        return (self._select(args[0]), *args[1:])
 
-    def _chosen(self, vectors: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch m dim"]:
+    def _select(self, vectors: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch m dim"]:
         return vectors[torch.arange(len(vectors), device=vectors.device)[:, None], self._at]
 
 
@@ -77,7 +77,7 @@ def output_projections(model: Any) -> tuple[list[nn.Module], list[nn.Module]]:
 
 
 @contextmanager
-def switched_off(model: Any, heads: Collection[Head], n_heads: int) -> Iterator[None]:
+def switch_off(model: Any, heads: Collection[Head], n_heads: int) -> Iterator[None]:
     """Let one forward pass within the context be without some heads: each gives zeros at every position."""
     calls = count()  # of output projections, because layers may share their modules
     of_layers: dict[int, list[int]] = {}
@@ -145,7 +145,7 @@ class HeadSwitch:
             return by_head.view_as(outputs)
 
         hidden = self._layers.inputs[layer].repeat(k, 1, 1)
-        with torch.inference_mode(), resumed(self._modules, layer, hidden, self._layers.sizes):
+        with torch.inference_mode(), resume_at(self._modules, layer, hidden, self._layers.sizes):
             result = self._run_model(change, k)
         return result.view(k, batch, *result.shape[1:])
 

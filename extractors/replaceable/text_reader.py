@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ...corpora_loaders import Sentence
 from ..errors import ExtractionError
-from ..maps.batching import cut, most_pieces, obstacle
+from ..maps.batching import cut, most_pieces, reason_to_skip
 from ..model.encoder import Encoder
 from ..tokens.pieces import Pieces, Unalignable
 from .attention_model import Words, query_of
@@ -67,7 +67,7 @@ class TextReader:
         sentences = [Sentence(id=str(i), words=tuple(text)) for i, text in enumerate(texts)]
         queries = [query_of(text) for text in texts]
         for pieces in self.encoder.align(sentences, queries if any(queries) else ()):
-            reason = obstacle(pieces, self.encoder.max_length)
+            reason = reason_to_skip(pieces, self.encoder.max_length)
             if isinstance(pieces, Unalignable) or reason is not None:
                 aligned.append(Unalignable(reason))
             elif not len(pieces):

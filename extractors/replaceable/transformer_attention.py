@@ -240,7 +240,7 @@ class TransformerAttention(nn.Module):
         """
         state = state_of(state, TransformerState)
         disconnected = state.from_embeddings and not alpha.requires_grad
-        remaining = state.rows.detached() if disconnected else state.rows  # all but the distribution over words
+        remaining = state.rows.detach() if disconnected else state.rows  # all but the distribution over words
         n_positions = 1 if self.way == "one position" else state.ids.shape[1]  # of a text, computed at once
         k_at_a_time = max(1, self._reader.fitting(n_positions) // len(state))  # each text is read once per attention
         renormalize = self.special == "renormalize"

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence, Sized
 
 from ...corpora_loaders import Texts, as_sentences
-from ...reports.progress import counted
+from ...reports.progress import with_bar
 from ..maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
 from ..maps.extraction import extract_many
 from ..model.any_model import AnyModel
@@ -60,7 +60,7 @@ def extract_states(
     total = len(texts) if isinstance(texts, Sized) else None
 
     def batches() -> Iterator[StateBatch]:
-        yield from counted((batch for (batch,) in made), total, progress)
+        yield from with_bar((batch for (batch,) in made), total, progress)
         if log is None and used_log.skipped:
             warnings.warn(f"sentences without states: {len(used_log.skipped)} ({used_log.reasons()})", stacklevel=2)
 

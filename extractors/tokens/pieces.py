@@ -11,7 +11,7 @@ from typing import Any
 from unicodedata import normalize
 
 from ...corpora_loaders import Sentence
-from ...corpora_loaders.describing import amount, shortened
+from ...corpora_loaders.describing import amount, quote_shortened
 from .tokenizer import needs_space, reserved_ids
 
 _SPACE = "▁"
@@ -74,7 +74,7 @@ class Pieces:
 
     def __repr__(self) -> str:
         positions = amount(len(self.special), "positions")
-        return f"Pieces({shortened(' '.join(self.tokens))}, {amount(len(self), 'pieces')}, {positions})"
+        return f"Pieces({quote_shortened(' '.join(self.tokens))}, {amount(len(self), 'pieces')}, {positions})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def align(
     """
     if not queries and any(isinstance(sentence, Segment) or sentence.second for sentence in sentences):
         return [_one(tokenizer, sentence) for sentence in sentences]
-    return _aligned(tokenizer, sentences, [sentence.words for sentence in sentences], queries)
+    return _align_texts(tokenizer, sentences, [sentence.words for sentence in sentences], queries)
 
 
 def _one(tokenizer: Any, sentence: Sentence) -> Pieces | Unalignable:
@@ -167,10 +167,10 @@ def _one(tokenizer: Any, sentence: Sentence) -> Pieces | Unalignable:
     if isinstance(sentence, Segment):
         return sentence.pieces
     words, second = sentence.words, sentence.second
-    return _aligned(tokenizer, [sentence], [words[:second]], [words[second:]] if second else [])[0]
+    return _align_texts(tokenizer, [sentence], [words[:second]], [words[second:]] if second else [])[0]
 
 
-def _aligned(
+def _align_texts(
     tokenizer: Any, sentences: Sequence[Sentence], firsts: Sequence[Sequence[str]], seconds: Sequence[Sequence[str]]
 ) -> list[Pieces | Unalignable]:
     """Return the pieces of sentences, given the words of the text that is read for each, and of a second one."""

@@ -69,7 +69,7 @@ class TextFit:
         return fit
 
     @classmethod
-    def recorded(cls, record: Mapping[str, Any]) -> TextFit:
+    def read_record(cls, record: Mapping[str, Any]) -> TextFit:
         """Read the counts of a record, see `record`."""
         return cls(**{field.name: record[field.name] for field in fields(cls)})
 

@@ -22,7 +22,7 @@ from ..errors import ModelError
 from ..layers import ARCHITECTURES, AttentionBlock, AttentionWeights, CrossAttention
 from ..layers.attention_weights import find_module, find_modules, read_linear
 from ..layers.verification import compare, spread_positions
-from ..model.forward_pass import feed_forward, giving_zeros, layer_list, shortened
+from ..model.forward_pass import feed_forward, giving_zeros, layer_list, shorten
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def cross_attention_only(model: Any, names: CrossAttention | None, depth: int | 
         return
     head = {names.head: 0} if names.head else {}
     with (
-        shortened(layers, depth or len(layers)),
+        shorten(layers, depth or len(layers)),
         giving_zeros(layers[-1], feed_forward(names)),
         giving_zeros(core(model), head),
     ):

@@ -17,7 +17,7 @@ from ..inputs.segments import PairFrame
 from ..kinds.registry import FLOAT32_NOISE
 from ..maps.map_batch import Columns, MapBatch
 from ..maps.map_maker import MapMaker, map_batches
-from ..maps.shared_pass import SharedBatch, kept_for
+from ..maps.shared_pass import SharedBatch, needs_of
 from ..model.encoder import Encoder
 from ..model.loaded_model import LoadedModel
 from ..tokens.pieces import PairPieces, Pieces, Unalignable
@@ -117,7 +117,7 @@ class PairEncoder(LoadedModel):
             cosines = _batch_of_words(pairs, _cosines(self.encoder, pieces), "cosine", FLOAT32_NOISE)
             return [cosines] * len(makers)
         joint_inputs = tuple(Sentence(pair.id, (*pair.source, *pair.words)) for pair in pairs)
-        joint = SharedBatch(self.encoder, joint_inputs, list(pieces), **kept_for(map_makers))
+        joint = SharedBatch(self.encoder, joint_inputs, list(pieces), **needs_of(map_makers))
         batches = map_batches(map_makers, joint)
         return [_batch_of_words(pairs, _blocks(batch, pairs), batch.kind, batch.noise) for batch in batches]
 

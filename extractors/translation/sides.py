@@ -37,7 +37,7 @@ class TokenizerSide:
         if lead:
             self.prefix = [*self.prefix, *self._tokenize([lead.strip()], framed=False)[0]]
 
-    def framed(self, words: Sequence[str], before: Sequence[int], after: Sequence[int]) -> Pieces:
+    def frame(self, words: Sequence[str], before: Sequence[int], after: Sequence[int]) -> Pieces:
         """Return the pieces of words between special tokens; what has no piece of a text is read as unknown."""
         new = list(dict.fromkeys(word for word in words if word not in self._ids))
         for word, ids in zip(new, self._tokenize([self._space + word for word in new], framed=False), strict=True):
@@ -83,14 +83,14 @@ def decoder_pieces(
 
     ``shift`` makes the decoder inputs of labels, and ``end`` ends labels for which the tokenizer puts nothing there.
     """
-    labels = side.framed(words, side.prefix, side.suffix or [end])
+    labels = side.frame(words, side.prefix, side.suffix or [end])
     inputs = shift(labels.ids)
     # The model puts one token in front and drops the last one, or, like mBART, moves the last one to the front. Either
     # way, what was at position k of the labels is read at k + 1.
     first, stop = len(side.prefix), len(labels) - len(side.suffix or [end])
     if len(inputs) != len(labels) or inputs[first + 1 : stop + 1] != labels.ids[first:stop]:
         raise ModelError("the decoder inputs that the model makes of labels do not hold the pieces of the labels")
-    return side.framed(words, inputs[: first + 1], inputs[stop + 1 :])
+    return side.frame(words, inputs[: first + 1], inputs[stop + 1 :])
 
 
 def set_languages(tokenizer: Any, name: str, *, source: str | None, target: str | None) -> None:

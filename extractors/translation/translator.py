@@ -174,7 +174,7 @@ class Translator(LoadedModel):
         end = int(self.model.config.eos_token_id if eos is None else eos)
         for pair in pairs:
             try:
-                source = self._source.framed(pair.source, self._source.prefix, self._source.suffix)
+                source = self._source.frame(pair.source, self._source.prefix, self._source.suffix)
                 aligned.append(PairPieces(source, decoder_pieces(self._target, pair.words, shift, end)))
             except Unalignable as reason:
                 aligned.append(reason)

@@ -28,7 +28,7 @@ from ...storage.tensors import write_tensors
 from .encoders import ENCODERS, EncoderName, size_of
 from .regularizers import STRENGTHS, Regularizer, masked_word_penalty, state_penalty
 from .saved_classifier import Reads, read_classifier
-from .states import ClassifierState, WordStates, normalized
+from .states import ClassifierState, WordStates, normalize
 from .training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
 from .vocabulary import END, PAD, SPECIAL, START, UNKNOWN, Vocabulary
 
@@ -197,7 +197,7 @@ class AttentionClassifier(nn.Module):
         read = self._read(texts, gradient=gradient)
         scores = self.attend(read["attended"])[..., 0] / self.scale  # (batch, n)
         evidence = functional.linear(read["attended"], self.decoder.weight)
-        return ClassifierState(**read, alpha=normalized(scores, read["mask"]), evidence=evidence)
+        return ClassifierState(**read, alpha=normalize(scores, read["mask"]), evidence=evidence)
 
     def _read(self, texts: Sequence[Words], *, gradient: bool) -> dict[str, Any]:
         """Compute all fields of `WordStates` but the attention."""

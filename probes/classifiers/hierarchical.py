@@ -20,7 +20,7 @@ from ...extractors.replaceable.attention_model import Words
 from .attention_classifier import INITIAL_WEIGHTS, AttentionClassifier
 from .encoders import BiLSTM
 from .saved_classifier import Reads
-from .states import normalized
+from .states import normalize
 from .vocabulary import PAD, Vocabulary
 
 
@@ -81,7 +81,7 @@ class HierarchicalClassifier(AttentionClassifier):
             self.encoder = BiLSTM(size, size)
         return self
 
-    def _laid_out(self, texts: Sequence[Words]) -> tuple[Tensor, Tensor, Tensor]:
+    def _lay_out(self, texts: Sequence[Words]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the ids of all words, the sentence of each word, and the positions of the words of each sentence."""
         ids_of = [[self.vocabulary.ids(tuple(sentence.split())) for sentence in text] for text in texts]
         n_sentences = max(chain([1], map(len, texts)))
@@ -103,7 +103,7 @@ class HierarchicalClassifier(AttentionClassifier):
 
     def _read(self, texts: Sequence[Words], *, gradient: bool) -> dict[str, Any]:
         """Compute all fields of the state but the attention to sentences; positions are the words of a document."""
-        ids, sentence_of, position_of = self._laid_out(texts)
+        ids, sentence_of, position_of = self._lay_out(texts)
         n_sentences = torch.tensor([len(text) for text in texts])
         n = int(n_sentences.max())
         embedded = self._embed(ids)
@@ -114,7 +114,7 @@ class HierarchicalClassifier(AttentionClassifier):
         embedded_words = padded[torch.arange(len(texts))[:, None, None], position_of].flatten(0, 1)
         is_word = (position_of < ids.shape[1]).flatten(0, 1)  # (texts × sentences, words)
         states = self.word_encoder(embedded_words, is_word.sum(1).clamp(min=1))
-        weights = normalized(self.attend_words(states)[..., 0], is_word)  # (texts × sentences, 1, words)
+        weights = normalize(self.attend_words(states)[..., 0], is_word)  # (texts × sentences, 1, words)
         vectors = (weights @ states)[:, 0].unflatten(0, position_of.shape[:2])[:, :n]
         hidden = vectors.new_zeros(len(texts), 0, self.config["size"])
         if n:

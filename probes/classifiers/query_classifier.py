@@ -25,7 +25,7 @@ from ...extractors.replaceable.attention_model import TextState, Words, WordsWit
 from .attention_classifier import INITIAL_WEIGHTS, AttentionClassifier
 from .encoders import ENCODERS, last_state
 from .saved_classifier import Reads
-from .states import WordStates, normalized
+from .states import WordStates, normalize
 from .vocabulary import END, PAD, START, Vocabulary
 
 
@@ -106,7 +106,7 @@ class QueryClassifier(AttentionClassifier):
         else:
             # The states as the encoder gives them, because ``concat`` makes those that are weighed larger than q.
             scores = torch.einsum("bnd,bd->bn", read["hidden"], query) / self.scale
-        return QueryStates(**read, alpha=normalized(scores, read["mask"]), query=query)
+        return QueryStates(**read, alpha=normalize(scores, read["mask"]), query=query)
 
     def _read_queries(self, texts: Sequence[Words]) -> Float[Tensor, "batch size"]:
         """Return the state with which the encoder ends the query of each text."""

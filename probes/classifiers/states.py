@@ -30,7 +30,7 @@ class ClassifierState(WordStates):
     evidence: Float[Tensor, "batch n logits"]  # what full attention to a word adds to the logits; of two classes to one
 
 
-def normalized(scores: Float[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, "batch 1 n"]:
+def normalize(scores: Float[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, "batch 1 n"]:
     """Return the softmax of scores over the words of each text. A text without words has a row of zeros."""
     scores = scores.masked_fill(~mask, -math.inf)
     # The softmax of −∞ alone is NaN, and would stay NaN when it is multiplied by 0.

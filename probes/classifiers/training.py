@@ -74,7 +74,7 @@ class Trainable(AttentionModel, Protocol):
 
 
 @runtime_checkable
-class Regularized(Protocol):
+class RegularizedModel(Protocol):
     """A model that groups its parameters for the optimizer and adds a penalty to the loss."""
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
@@ -161,7 +161,7 @@ def train(
     if not texts:
         raise TrainingError("there is no text to learn from")
     groups = [{"params": list(model.parameters()), "weight_decay": recipe.weight_decay}]
-    if isinstance(model, Regularized):
+    if isinstance(model, RegularizedModel):
         groups = model.parameter_groups(recipe.weight_decay)
     adam = torch.optim.Adam(groups, recipe.learning_rate, amsgrad=True, fused=True)
     parameters = [parameter for group in adam.param_groups for parameter in group["params"]]
@@ -171,12 +171,12 @@ def train(
     history: list[dict[str, Any]] = []
     for epoch in range(1, recipe.epochs + 1):
         total_loss = 0.0
-        for indices in shuffled_batches(texts, recipe.batch_size, (seed, epoch)):
+        for indices in shuffle_batches(texts, recipe.batch_size, (seed, epoch)):
             state = model.encode([texts[i] for i in indices])
             alpha = model.attention(state)[0] if attend is None else attend(state)
             logits = model.decode(state, alpha[:, None])[:, 0]  # of one attention per text
             loss = objective(indices, state, alpha, logits)
-            if isinstance(model, Regularized):
+            if isinstance(model, RegularizedModel):
                 loss = loss + model.penalty(state, generator)
             adam.zero_grad(set_to_none=True)
             torch.autograd.backward(loss)
@@ -213,7 +213,7 @@ def mean_auc(probabilities: Float[np.ndarray, "texts classes"], labels: np.ndarr
     return sum(areas) / len(areas) if areas else 0.5
 
 
-def shuffled_batches(texts: Sequence[Words], size: int, seed: tuple[int, int]) -> Iterator[list[int]]:
+def shuffle_batches(texts: Sequence[Words], size: int, seed: tuple[int, int]) -> Iterator[list[int]]:
     """Yield the indices of the texts in random order, in batches of texts that are about as long as each other."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(texts))

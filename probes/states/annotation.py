@@ -14,8 +14,8 @@ from numpy import ndarray
 
 from ...corpora_loaders import CorpusError, Sentence, coarse_relation, is_punct
 from ...corpora_loaders.tree import counted_relations, plain_relation
-from ...storage.nearest import UnknownNameError, unknown
-from ..probed_sentence import annotated
+from ...storage.nearest import UnknownNameError, describe_unknown
+from ..probed_sentence import annotate
 from ..splits import stable_hash
 
 NO_PATH = -1
@@ -95,7 +95,7 @@ def kept_words(sentence: Sentence, *, by_xpos: bool = False) -> Bool[ndarray, " 
     """
     if by_xpos:
         return np.array([tag not in _PTB_SIGNS for tag in sentence.xpos or [""] * len(sentence)], dtype=bool)
-    return np.array([not is_punct(relation) for relation in counted_relations(annotated(sentence))], dtype=bool)
+    return np.array([not is_punct(relation) for relation in counted_relations(annotate(sentence))], dtype=bool)
 
 
 def labels(sentence: Sentence, key: str) -> list[str | None]:
@@ -124,7 +124,7 @@ def labels(sentence: Sentence, key: str) -> list[str | None]:
     if not column:
         raise CorpusError(f"the words have no {kind}", file=sentence.file, line=sentence.line, sentence=sentence.id)
     if kind == "relation":
-        heads = annotated(sentence).heads
+        heads = annotate(sentence).heads
         name = coarse_relation if detail else plain_relation
         kept = zip(column, kept_words(sentence), heads, strict=True)
         return [name(relation) if is_kept and head is not None else None for relation, is_kept, head in kept]
@@ -136,7 +136,7 @@ def labels(sentence: Sentence, key: str) -> list[str | None]:
 def check_label(key: str) -> None:
     """Raise `ValueError` unless words can have labels of this key."""
     if key not in LABELS[:-1] and not (key.startswith("feats:") and key != "feats:"):
-        raise UnknownNameError(unknown("label", key, LABELS))
+        raise UnknownNameError(describe_unknown("label", key, LABELS))
 
 
 def control_trees(sentences: Iterable[Sentence], seed: int = 0) -> list[Sentence]:
@@ -160,7 +160,7 @@ def control_trees(sentences: Iterable[Sentence], seed: int = 0) -> list[Sentence
         (1, 3)
     """
     controlled = []
-    for sentence in map(annotated, sentences):
+    for sentence in map(annotate, sentences):
         heads = cartesian_tree([stable_hash(word.lower(), seed) for word in sentence.words])
         known = zip(heads, sentence.heads, strict=True)
         controlled.append(replace(sentence, heads=tuple(None if gold is None else head for head, gold in known)))
@@ -209,16 +209,16 @@ def control_labels(
     names = sorted(counts)
     ends = list(accumulate(counts[name] for name in names))
 
-    def controlled(sentence: Sentence) -> list[str | None]:
+    def labels_of(sentence: Sentence) -> list[str | None]:
         types = [word.lower() for word in sentence.words]
         if of_pairs:
-            heads = annotated(sentence).heads
+            heads = annotate(sentence).heads
             types = [
                 f"{of_word}\0{types[head - 1] if head else ''}" for of_word, head in zip(types, heads, strict=True)
             ]
-        return [None if label is None else drawn(name) for name, label in zip(types, gold(sentence), strict=True)]
+        return [None if label is None else draw_label(name) for name, label in zip(types, gold(sentence), strict=True)]
 
-    def drawn(name: str) -> str:
+    def draw_label(name: str) -> str:
         return names[bisect_right(ends, stable_hash(name, seed) % ends[-1])]
 
-    return controlled
+    return labels_of

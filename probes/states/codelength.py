@@ -148,7 +148,7 @@ def codelength(
         else:
             probe.prepare(known)
             predicted = None
-        blocks.append(coded_block(probe, start, stop, [known[n] for n in coded], predicted))
+        blocks.append(code_block(probe, start, stop, [known[n] for n in coded], predicted))
     return Codelength(tuple(blocks), floor_of(probe, known))
 
 
@@ -171,7 +171,7 @@ def ends_of_blocks(sentences: int) -> tuple[int, ...]:
     return tuple(sorted({max(1, int(fraction * sentences)) for fraction in FRACTIONS}))
 
 
-def coded_block(
+def code_block(
     probe: StateProbe, start: int, stop: int, gold: Sequence[Gold], predicted: Sequence[ndarray] | None
 ) -> CodedBlock:
     """Return what a block costs, given what a probe predicts of its sentences; None for the first one."""

@@ -14,7 +14,7 @@ from ...corpora_loaders import Sentence
 from .annotation import NO_PATH, Heads, tree_depths
 from .distance import DistanceProbe, Projection
 from .examples import StateExamples, StateModule
-from .tree_scores import Fraction, StateScore, correlated_depths, found_root
+from .tree_scores import Fraction, StateScore, correlate_depths, score_root
 
 
 class DepthModule(Projection):
@@ -83,6 +83,6 @@ class DepthProbe(DistanceProbe):
         """Return whether the root is found, and the correlation."""
         depths = tree_depths(gold)
         return {
-            "root": found_root(predicted, depths, self.kept(sentence)),
-            "nspr": correlated_depths(predicted, depths),
+            "root": score_root(predicted, depths, self.kept(sentence)),
+            "nspr": correlate_depths(predicted, depths),
         }

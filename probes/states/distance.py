@@ -11,11 +11,11 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from ...corpora_loaders import Sentence
-from ..probed_sentence import annotated
+from ..probed_sentence import annotate
 from .annotation import NO_PATH, Heads, control_trees, kept_words, tree_distances
 from .examples import StateExamples, StateModule
 from .probe import StateProbe
-from .tree_scores import Fraction, StateScore, correlated_distances, found_edges, minimum_edges
+from .tree_scores import Fraction, StateScore, correlate_distances, minimum_edges, score_edges
 
 _BOUND = 0.05
 """Initial weights are uniform within this bound, as in the published code."""
@@ -69,7 +69,7 @@ class DistanceProbe(StateProbe):
 
     def gold(self, sentence: Sentence) -> Heads:
         """Return the heads."""
-        return annotated(sentence).heads
+        return annotate(sentence).heads
 
     def control(self, training: Sequence[Sentence], seed: int, task: str = "") -> Callable[[Sentence], Heads]:
         """Return the heads of control trees, see `attentionology.probes.control_trees`."""
@@ -89,8 +89,8 @@ class DistanceProbe(StateProbe):
         """Return the edges that are found, and the correlations of words."""
         distances = tree_distances(gold)
         return {
-            "uuas": found_edges(predicted, distances, self.kept(sentence)),
-            "dspr": correlated_distances(predicted, distances),
+            "uuas": score_edges(predicted, distances, self.kept(sentence)),
+            "dspr": correlate_distances(predicted, distances),
         }
 
     def floors(

@@ -110,7 +110,7 @@ class Reading:
         """The number of heads of all layers in the maps; 0 if there are no maps."""
         return int(np.prod(self.maps[0].maps.shape[1:3])) if self.maps else 0
 
-    def together(self, numbers: Sequence[int]) -> StateExamples:
+    def read_together(self, numbers: Sequence[int]) -> StateExamples:
         """Read some sentences, given by their numbers from 0."""
         batches = [self.states[number] for number in numbers]
         if self.mix is None and any(len(batch.layers) != 1 for batch in batches):
@@ -152,10 +152,10 @@ class Reading:
     def in_order(self) -> Iterator[StateExamples]:
         """Yield all sentences in their order, a few at a time."""
         for start in range(0, len(self), _READ_TOGETHER):
-            yield self.together(range(start, min(start + _READ_TOGETHER, len(self))))
+            yield self.read_together(range(start, min(start + _READ_TOGETHER, len(self))))
 
 
-class Standardized(StateModule):
+class StandardizedModule(StateModule):
     """Base class of modules that read each dimension in units of its standard deviation over the training words.
 
     Training then takes fewer steps. The class of functions is the same, because the change is linear.
@@ -185,6 +185,6 @@ class Standardized(StateModule):
         self.mean.copy_(torch.from_numpy(mean))
         self.scale.copy_(torch.from_numpy(np.where(deviation > 0, deviation, 1)))
 
-    def standardized(self, examples: StateExamples) -> Float[Tensor, "batch words dim"]:
+    def in_units(self, examples: StateExamples) -> Float[Tensor, "batch words dim"]:
         """Return the states in these units."""
         return (examples.states - self.mean) / self.scale

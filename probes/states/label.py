@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ...corpora_loaders import Sentence
-from ..probed_sentence import annotated
+from ..probed_sentence import annotate
 from .annotation import Labels, check_label, control_labels, labels
-from .examples import Standardized, StateExamples, StateModule
+from .examples import StandardizedModule, StateExamples, StateModule
 from .probe import StateProbe
 from .training import StateRecipe
 from .tree_scores import Fraction, StateScore
@@ -27,7 +27,7 @@ _NONE = -100
 """The class of a word that has no label, or one that no training word has."""
 
 
-class LabelModule(Standardized):
+class LabelModule(StandardizedModule):
     """A softmax over classes, linear in the state or with one hidden layer."""
 
     def __init__(self, dim: int, inputs: int, hidden: int, classes: int, generator: torch.Generator) -> None:
@@ -44,7 +44,7 @@ class LabelModule(Standardized):
 
     def forward(self, examples: StateExamples) -> Float[Tensor, "batch words classes"]:
         """Return the score of each class for each word."""
-        scores: Tensor = self.layers(self.standardized(examples))
+        scores: Tensor = self.layers(self.in_units(examples))
         return scores
 
 
@@ -53,8 +53,8 @@ class PairModule(LabelModule):
 
     def forward(self, examples: StateExamples) -> Float[Tensor, "batch words classes"]:
         """Return the score of each class for each word, as if word 1 were the head of words without one."""
-        states = self.standardized(examples)
-        heads = [np.array([max((head or 0) - 1, 0) for head in annotated(s).heads]) for s in examples.sentences]
+        states = self.in_units(examples)
+        heads = [np.array([max((head or 0) - 1, 0) for head in annotate(s).heads]) for s in examples.sentences]
         head_states = states.gather(1, examples.padded(heads, 0)[..., None].expand_as(states))
         scores: Tensor = self.layers(torch.cat([states, head_states], -1))
         return scores
@@ -221,7 +221,7 @@ class RelationProbe(LabelProbe):
 
     def gold(self, sentence: Sentence) -> Labels:
         """Return the relations of words that have a head word."""
-        heads = annotated(sentence).heads
+        heads = annotate(sentence).heads
         return [label if head else None for label, head in zip(labels(sentence, self.key), heads, strict=True)]
 
     def control(self, training: Sequence[Sentence], seed: int, task: str = "") -> Callable[[Sentence], Labels]:

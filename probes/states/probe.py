@@ -21,7 +21,7 @@ from ...extractors.threads import one_thread
 from ..checkpoint import Checkpoint
 from ..probe import save_probe
 from ..training import Report, TrainingError
-from .examples import Gold, Reading, Standardized, StateExamples, StateModule
+from .examples import Gold, Reading, StandardizedModule, StateExamples, StateModule
 from .mixing import LayerMix
 from .training import DevResult, StateRecipe, train
 from .tree_scores import Fraction, StateScore
@@ -260,7 +260,7 @@ class StateProbe(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has 
             raise ValueError(f"the probe {self.name!r} reads word maps; give maps of the same sentences (store_maps)")
         self.heads_ = heads
         module = self.make_module(dim)
-        if isinstance(module, Standardized):
+        if isinstance(module, StandardizedModule):
             module.standardize(training)
         if mixed is not None:
             mixed.norms.copy_(torch.from_numpy(training.norms()))
@@ -279,7 +279,7 @@ class StateProbe(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has 
             ValueError: the states or maps are others than those that the probe was trained on.
         """
         reading = Reading(states, maps if self.reads_maps else (), lambda _: ())
-        return [predicted for predicted, _, _ in self._predicted(reading)]
+        return [predicted for predicted, _, _ in self._predict(reading)]
 
     def outcomes(
         self,
@@ -289,7 +289,7 @@ class StateProbe(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has 
     ) -> list[dict[str, Fraction]]:
         """Return what each sentence adds to the scores; ``gold`` is as in `fit`."""
         reading = Reading(states, maps if self.reads_maps else (), gold or self.gold)
-        return [self.outcome(predicted, known, sentence) for predicted, known, sentence in self._predicted(reading)]
+        return [self.outcome(predicted, known, sentence) for predicted, known, sentence in self._predict(reading)]
 
     def score(self, states: Sequence[StateBatch], y: None = None, maps: Sequence[MapBatch] = ()) -> float:
         """Return the first of the `metrics` over all sentences; ``y`` has no use, as the sentences have the gold."""
@@ -343,7 +343,7 @@ class StateProbe(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has 
         modules = [self.module_, *([] if self.mix_ is None else [self.mix_])]
         return sum(parameter.numel() for module in modules for parameter in module.parameters())
 
-    def _predicted(self, reading: Reading) -> Iterator[tuple[ndarray, Gold, Sentence]]:
+    def _predict(self, reading: Reading) -> Iterator[tuple[ndarray, Gold, Sentence]]:
         """Yield what is predicted of each sentence, what is known of it, and the sentence."""
         if len(reading) and reading.dim != self.dim_:
             raise ValueError(f"trained on states of {self.dim_} dimensions, these have {reading.dim}")
@@ -373,7 +373,7 @@ class _Learner:
 
     def loss(self, sentences: Sequence[int]) -> Tensor:
         """Return the sum of the losses of some training sentences."""
-        examples = self.training.together(sentences)
+        examples = self.training.read_together(sentences)
         return self.probe.losses(self.predicting(examples), examples)
 
     def dev_results(self) -> Iterator[DevResult]:

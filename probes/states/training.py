@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ...extractors.threads import one_thread
 from ..checkpoint import Checkpoint, TrainingState
-from ..training import Report, TrainingError, shuffled
+from ..training import Report, TrainingError, shuffle_blocks
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def train(
 def _epoch(learner: Learner, recipe: StateRecipe, adam: torch.optim.Adam, key: tuple[int, int]) -> float:
     """Make an epoch, and return its mean loss per sentence."""
     order = range(len(learner))
-    numbers = list(shuffled(order, key)) if recipe.shuffle else list(order)
+    numbers = list(shuffle_blocks(order, key)) if recipe.shuffle else list(order)
     total = 0.0
     for start in range(0, len(numbers), recipe.batch):
         chosen = numbers[start : start + recipe.batch]

@@ -78,7 +78,7 @@ def tree_edges(distances: Int[ndarray, "words words"], kept: Bool[ndarray, " wor
     return minimum_edges(np.where(distances == NO_PATH, np.inf, distances), kept)
 
 
-def found_edges(
+def score_edges(
     predicted: Float[ndarray, "words words"], gold: Int[ndarray, "words words"], kept: Bool[ndarray, " words"]
 ) -> Fraction:
     """Return how many edges of the gold tree are in the minimum spanning tree of the predicted distances."""
@@ -86,7 +86,7 @@ def found_edges(
     return Fraction(len(edges & minimum_edges(predicted, kept)), len(edges))
 
 
-def correlated_distances(predicted: Float[ndarray, "words words"], gold: Int[ndarray, "words words"]) -> Fraction:
+def correlate_distances(predicted: Float[ndarray, "words words"], gold: Int[ndarray, "words words"]) -> Fraction:
     """Return the sum of the words' correlations of predicted and gold distances, and the number of these words.
 
     Each word's distances to all words of its tree are ranked, itself included. A word whose distances are all equal has
@@ -100,14 +100,14 @@ def correlated_distances(predicted: Float[ndarray, "words words"], gold: Int[nda
     return Fraction(float(np.nansum(values)), int(np.isfinite(values).sum()))
 
 
-def correlated_depths(predicted: Float[ndarray, " words"], gold: Int[ndarray, " words"]) -> Fraction:
+def correlate_depths(predicted: Float[ndarray, " words"], gold: Int[ndarray, " words"]) -> Fraction:
     """Return the correlation of predicted and gold depths, over the words that have a depth, and 1; or 0 and 0."""
     known = gold != NO_PATH
     value = spearman(predicted[known], gold[known])
     return Fraction(0.0, 0) if np.isnan(value) else Fraction(value, 1)
 
 
-def found_root(
+def score_root(
     predicted: Float[ndarray, " words"], gold: Int[ndarray, " words"], kept: Bool[ndarray, " words"]
 ) -> Fraction:
     """Return whether the word of the smallest predicted depth, punctuation left out, is a root."""

@@ -42,7 +42,7 @@ class Contribution:
     references: tuple[Reference, ...] = ()
 
 
-def together(contributions: Iterable[Contribution | None]) -> Contribution:
+def join_contributions(contributions: Iterable[Contribution | None]) -> Contribution:
     """Put several contributions together, those of the first ones first.
 
     Example:

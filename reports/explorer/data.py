@@ -1,6 +1,6 @@
 """The data of the explorer: measures of heads, cards of heads, findings, and sampled inputs with their maps.
 
-The page reads these objects as JSON with the same names, and arrays as compressed bytes; see `deflated`. All numbers
+The page reads these objects as JSON with the same names, and arrays as compressed bytes; see `deflate`. All numbers
 are in raw units, shares from 0 to 1; None stands for a value that is not defined. Values of heads are flat: the value
 of layer l and head h, both 0-based, has the index l · heads + h. Names of heads are 1-based, such as ``3-9``.
 """
@@ -280,7 +280,7 @@ class Explorer:
     names: tuple[HeadName, ...] = ()  # the names of heads that are kept with the run
 
 
-def deflated(content: bytes) -> str:
+def deflate(content: bytes) -> str:
     """Return the base64 code of the raw deflate stream of some bytes."""
     compressor = zlib.compressobj(6, zlib.DEFLATED, -15)  # a raw stream, which browsers inflate as `deflate-raw`
     return base64.b64encode(compressor.compress(content) + compressor.flush()).decode("ascii")

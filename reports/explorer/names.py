@@ -41,7 +41,7 @@ def read_names(folder: Path, shape: tuple[int, int]) -> tuple[HeadName, ...]:
         raise HeadNameError(f"{path}: cannot be read: {error.strerror or error}") from error
     try:
         plain = json.loads(content)
-        return checked_names(plain["names"], shape)
+        return check_names(plain["names"], shape)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         why = str(error) if isinstance(error, HeadNameError) else "it is not what this program has written"
         raise HeadNameError(f"{path}: {why}; mend the file, or delete it to begin again without names") from None
@@ -57,7 +57,7 @@ def write_names(folder: Path, names: Sequence[HeadName]) -> None:
     write_durably(folder / NAMES_FILE, f"{text}\n".encode())
 
 
-def checked_names(plain: Any, shape: tuple[int, int]) -> tuple[HeadName, ...]:
+def check_names(plain: Any, shape: tuple[int, int]) -> tuple[HeadName, ...]:
     """Return names of heads, given the plain data of JSON, in the order of the heads.
 
     Raises:
@@ -73,8 +73,8 @@ def checked_names(plain: Any, shape: tuple[int, int]) -> tuple[HeadName, ...]:
         place = head_place(values["head"], shape)
         if place in names:
             raise HeadNameError(f"head {values['head']} has two names; give it one")
-        names[place] = HeadName(values["head"], _checked(values["name"], "name", _LONGEST_NAME), values["note"])
-        _checked(values["note"] or "-", "note", _LONGEST_NOTE)
+        names[place] = HeadName(values["head"], _check_text(values["name"], "name", _LONGEST_NAME), values["note"])
+        _check_text(values["note"] or "-", "note", _LONGEST_NOTE)
     return tuple(name for _, name in sorted(names.items()))
 
 
@@ -93,7 +93,7 @@ def head_place(head: str, shape: tuple[int, int]) -> tuple[int, int]:
     return place
 
 
-def _checked(text: str, what: str, longest: int) -> str:
+def _check_text(text: str, what: str, longest: int) -> str:
     """Return a text that people can read in a line, or several of a note."""
     plain = text.replace("\n", " ") if what == "note" else text
     if not text.strip() or len(text) > longest or visible(plain) != plain or "\n" in plain:

@@ -13,7 +13,7 @@ from ...storage.characters import in_html
 from ...storage.durable import write_durably
 from ...storage.paths import check_file
 from ...storage.writing import amount
-from ..page import bundled
+from ..page import read_bundle
 from .data import Bench, Explorer, script_json
 
 _CELLS = itertools.count(1)
@@ -57,7 +57,7 @@ class ExplorerView:
 
     def _repr_html_(self) -> str:
         frame = None if self.live is None else self.live(self.address)
-        return mounted(self.explorer, address=self.address) if frame is None else frame
+        return mount(self.explorer, address=self.address) if frame is None else frame
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the explorer as one page that needs no network.
@@ -70,7 +70,7 @@ class ExplorerView:
             StorageError: the file exists, or cannot be written.
         """
         target = check_file(path, overwrite=overwrite)
-        body = mounted(self.explorer, name="explorer", address=self.address, follow=True)
+        body = mount(self.explorer, name="explorer", address=self.address, follow=True)
         write_durably(target, page(self.title, body).encode())
 
 
@@ -85,7 +85,7 @@ def page(title: str, body: str) -> str:
     )
 
 
-def mounted(explorer: Explorer, *, name: str = "", address: str = "", follow: bool = False, instead: str = "") -> str:
+def mount(explorer: Explorer, *, name: str = "", address: str = "", follow: bool = False, instead: str = "") -> str:
     """Return HTML that shows an explorer in any page, with its data, the script and the styles.
 
     The name is the id of its element; by default, it is that of a cell of a notebook. The explorer opens with the view
@@ -102,10 +102,10 @@ def mounted(explorer: Explorer, *, name: str = "", address: str = "", follow: bo
         # No two cells of a notebook have the same, even if they show the same. A notebook that is executed again from
         # its beginning has the same ids again.
         name = f"explorer-{hashlib.sha256(data.encode()).hexdigest()[:12]}-{next(_CELLS)}"
-        options["styles"] = bundled("explorer.css")
-    styles = "" if "styles" in options else f"<style>{bundled('explorer.css')}</style>"
+        options["styles"] = read_bundle("explorer.css")
+    styles = "" if "styles" in options else f"<style>{read_bundle('explorer.css')}</style>"
     as_json = json.dumps(options).replace("<", "\\u003c")
     return (
-        f'{styles}<div id="{name}">{instead}</div><script>{bundled("explorer.js")}</script>'
+        f'{styles}<div id="{name}">{instead}</div><script>{read_bundle("explorer.js")}</script>'
         f'<script>attentionology.mount(document.getElementById("{name}"), {data}, {as_json})</script>'
     )

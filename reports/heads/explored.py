@@ -9,7 +9,7 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
-from ..explorer.data import CAUSAL_NOTE, EncodedMap, Explorer, Sample, SampledSentence, Writing, deflated
+from ..explorer.data import CAUSAL_NOTE, EncodedMap, Explorer, Sample, SampledSentence, Writing, deflate
 from .figure import Layout
 from .view import HeadView
 
@@ -67,12 +67,12 @@ def _sampled_sentence(views: Sequence[HeadView], name: str, kinds: Iterable[str]
         of_kind = [view for view in views if view.kind == kind]
         heads = tuple((view.layer - 1) * n_heads + (view.head or 1) - 1 for view in of_kind)
         maps[kind] = EncodedMap(
-            deflated(b"".join(_quantize(view).tobytes() for view in of_kind)),
+            deflate(b"".join(_quantize(view).tobytes() for view in of_kind)),
             tuple(1.0 if view.scale is None else view.scale for view in of_kind),
             heads,
         )
         by_head = [[_NO_GUESS if guess is None else guess for guess in view.guesses] for view in of_kind]
-        guesses[f"{kind}/{first.direction}"] = deflated(np.array(by_head, "<u2").tobytes())
+        guesses[f"{kind}/{first.direction}"] = deflate(np.array(by_head, "<u2").tobytes())
     return SampledSentence(
         id=name,
         document=None,

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
-from ..drawing import BLACK, BLUE, GREEN, GREY, ORANGE, styled
+from ..drawing import BLACK, BLUE, GREEN, GREY, ORANGE, with_style
 from .view import HeadView
 
 Layout = Literal["lines", "arcs"]
@@ -48,7 +48,7 @@ _LEGENDS: dict[Layout, tuple[str, str]] = {  # of all heads, and of those whose 
 """What lines and arrows mean."""
 
 
-@styled
+@with_style
 def draw(
     views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines", title: str = "", legend: str | None = None
 ) -> Figure:

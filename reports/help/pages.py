@@ -81,7 +81,7 @@ def flowing(text: str) -> Iterator[str]:
     # Paragraphs are separated by empty lines. Within a paragraph, a line that begins with `- ` begins an item of a
     # list, and a line that begins with `$ ` is a command line, which is continued where it is too long.
     for paragraph in re.split(r"\n\s*\n", text.strip()):
-        yield "\n".join(_laid_out(block) for block in blocks(paragraph))
+        yield "\n".join(_lay_out(block) for block in blocks(paragraph))
 
 
 def blocks(paragraph: str) -> list[str]:
@@ -95,7 +95,7 @@ def blocks(paragraph: str) -> list[str]:
     return parts
 
 
-def _laid_out(block: str, indent: str = "") -> str:
+def _lay_out(block: str, indent: str = "") -> str:
     """Return the item of a list, the command line or the text in lines of the terminal's width."""
     if block.startswith("- "):
         return _wrap(block.removeprefix("- "), f"{indent}{_INDENT}- ")
@@ -111,7 +111,7 @@ def _option(option: OptionHelp) -> str:
         described[-1] += f" (default: {option.default})"
     elif option.default:
         described.append(f"(default: {option.default})")
-    lines = [_laid_out(block, 3 * _INDENT) for block in described]
+    lines = [_lay_out(block, 3 * _INDENT) for block in described]
     return "\n".join([_wrap(f"{option.flag} {option.value}".strip(), _INDENT), *lines])
 
 

@@ -28,7 +28,7 @@ from ..provenance import versions
 from ..run_folder import files_of_run
 from ..table import ShownTable, with_marked_heads
 from ..tables import to_json, write_csv
-from .svg import alternative, palette_styles, themed, with_alternative
+from .svg import alternative, apply_theme, palette_styles, with_alternative
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ TABLES_TEMPLATE = Path(__file__).parents[1] / "templates" / "tables.html.j2"
 """The template of a section that shows the tables ``tables_without_template``, each with its title and its legend."""
 
 
-class _Placed(dict[str, str]):
+class _PlacedFigures(dict[str, str]):
     """Figures by name, which remembers those that a template has placed."""
 
     def __init__(self, figures: Mapping[str, str]) -> None:
@@ -154,9 +154,9 @@ def write_report(
         parts=[list(part) for _, part in parts],
         record=to_json(run),
         explorer=None if explorer is None else Markup(explorer),  # noqa: S704  # escaped by the caller
-        page_styles=Markup(palette_styles() + bundled("page.css")),  # noqa: S704  # a file of this package
-        styles=Markup(bundled("explorer.css")),  # noqa: S704  # a file of this package
-        script=Markup(bundled("explorer.js")),  # noqa: S704  # a file of this package
+        page_styles=Markup(palette_styles() + read_bundle("page.css")),  # noqa: S704  # a file of this package
+        styles=Markup(read_bundle("explorer.css")),  # noqa: S704  # a file of this package
+        script=Markup(read_bundle("explorer.js")),  # noqa: S704  # a file of this package
         explored=None if explorer is None else json.loads(explorer),
     )
     (folder / "report.html").write_text(in_document(page), encoding="utf-8")
@@ -172,7 +172,7 @@ def _render(
     environment: Environment, folder: Path, section: Section, run: dict[str, Any], *, id_: str, lower: int
 ) -> dict[str, Any]:
     """Write the files of a section, and return what the page takes of it; ``lower`` is added to levels of headings."""
-    svgs = _Placed(write_section(folder, section))
+    svgs = _PlacedFigures(write_section(folder, section))
     shown = {table.name: table for table in section.shown}
     given = {"run": run, "suffix": section.suffix, "svgs": svgs, "shown": shown, **section.context}
     paths = [section.template] if isinstance(section.template, str | Path) else section.template
@@ -183,7 +183,7 @@ def _render(
         _FIGURE.format(svg=Markup(svg), caption=section.figures[name].get_label())  # noqa: S704  # written by us
         for name, svg in not_placed.items()
     )
-    content, headings = outlined(content, prefix=id_, lower=lower)
+    content, headings = outline(content, prefix=id_, lower=lower)
     return {
         "id": id_,
         "title": section.title,
@@ -209,7 +209,7 @@ def slug(text: str) -> str:
     return re.sub(r"\W+", "-", text.lower()).strip("-")[:60]
 
 
-def outlined(body: str, *, prefix: str, lower: int = 0) -> tuple[str, list[Heading]]:
+def outline(body: str, *, prefix: str, lower: int = 0) -> tuple[str, list[Heading]]:
     """Give every heading an id and every header of a table a scope, and return the headings.
 
     Ids begin with ``prefix``, and ``lower`` is added to the levels of headings.
@@ -278,7 +278,7 @@ def save_figures(folder: Path, drawn: Mapping[str, Figure], suffix: str = "") ->
     for name, figure in drawn.items():
         save(figure, folder / "figures", name + suffix)
         svg = (folder / "figures" / f"{name}{suffix}.svg").read_text(encoding="utf-8")
-        svgs[name] = with_alternative(themed(svg[svg.index("<svg") :]), alternative(figure))
+        svgs[name] = with_alternative(apply_theme(svg[svg.index("<svg") :]), alternative(figure))
     return svgs
 
 
@@ -288,7 +288,7 @@ def served_page(title: str) -> str:
     return template.render(title=in_document(title), version=versions()["attentionology"])
 
 
-def bundled(name: str) -> str:
+def read_bundle(name: str) -> str:
     """Return a file of the page."""
     # The script has nothing that ends a `script` element. It defines `attentionology.mount(element, data, {hash})`, and
     # on the page of a report it shows the explorer whose data are in the element `explorer-data`.

@@ -35,7 +35,7 @@ def palette_styles() -> str:
     return f":root {{{colors} }}\n"
 
 
-def themed(svg: str) -> str:
+def apply_theme(svg: str) -> str:
     """Let the colors of the palette follow the page, and links lead to the explorer of this page.
 
     Drawings that are pixels, in the scale of matrices, are there twice, of which a style sheet shows one.

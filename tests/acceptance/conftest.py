@@ -38,7 +38,7 @@ def model(tmp_path_factory) -> str:
     """The path of a tiny BERT that reads up to 512 pieces."""
     from tests import tiny
 
-    return tiny.saved(tmp_path_factory.mktemp("model"), max_position_embeddings=512)
+    return tiny.save(tmp_path_factory.mktemp("model"), max_position_embeddings=512)
 
 
 @pytest.fixture(scope="session")

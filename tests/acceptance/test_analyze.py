@@ -21,7 +21,7 @@ from tests.corpora import sample_blocks, write_blocks
 def model(tmp_path_factory):
     """A tiny model on disk."""
     folder = tmp_path_factory.mktemp("model")
-    tiny.saved(folder, max_position_embeddings=40)
+    tiny.save(folder, max_position_embeddings=40)
     return str(folder)
 
 

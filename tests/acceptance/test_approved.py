@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from attentionology.reports.heads import LAYOUTS, Layout
 from attentionology.scripts.cli import COMMANDS, main
-from docs.generate import REPOSITORY, completed
+from docs.generate import REPOSITORY, fill_marks
 from tests.approved_runs import RUNS, heads_on_sentences, run, save_inputs
 from tests.approved_texts import difference, drawn_heads, lines_of, shown_by
 from tests.renew import HINT, RENEW
@@ -64,7 +64,7 @@ def test_the_help_and_the_reference_of_tables_are_what_was_approved(
         texts[name] = capsys.readouterr().out
     compare("help", texts)
     page = (REPOSITORY / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")
-    compare("reference", {"tables": completed(page)})
+    compare("reference", {"tables": fill_marks(page)})
 
 
 @pytest.fixture(scope="module")

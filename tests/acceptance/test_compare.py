@@ -22,7 +22,7 @@ def runs(tmp_path_factory):
     """The folders of runs: two models, another kind of map, and other sentences."""
     folder = tmp_path_factory.mktemp("runs")
     for seed, name in enumerate(("model-a", "model-b")):
-        tiny.saved(folder / name, seed=seed, max_position_embeddings=200)
+        tiny.save(folder / name, seed=seed, max_position_embeddings=200)
     for name, model, limit, *options in (
         ("a", "model-a", 16),
         ("b", "model-b", 16),

@@ -29,7 +29,7 @@ from tests.reference import naive
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """A tiny model on disk that reads up to 64 pieces."""
-    return tiny.saved(tmp_path_factory.mktemp("model"))
+    return tiny.save(tmp_path_factory.mktemp("model"))
 
 
 def run(*arguments):

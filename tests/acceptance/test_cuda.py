@@ -37,7 +37,7 @@ def sentences():
 def model(tmp_path_factory) -> str:
     """A tiny BERT with a masked-language-model head, in a folder."""
     # Effects of ablation are those on masked pieces.
-    folder = tiny.saved(tmp_path_factory.mktemp("model"), mask="[MASK]", max_position_embeddings=128)
+    folder = tiny.save(tmp_path_factory.mktemp("model"), mask="[MASK]", max_position_embeddings=128)
     torch.manual_seed(1)
     transformers.BertForMaskedLM(transformers.AutoConfig.from_pretrained(folder)).save_pretrained(folder)
     return folder
@@ -45,7 +45,7 @@ def model(tmp_path_factory) -> str:
 
 def on_device(family: str, device: str) -> Encoder:
     """A tiny model with random biases and norms, on a device."""
-    plain = tiny.randomized(family)
+    plain = tiny.randomize(family)
     return Encoder(plain.model.to(device), plain.tokenizer, plain.name)
 
 

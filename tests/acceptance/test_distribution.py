@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from tests.acceptance.conftest import REPOSITORY
-from tests.mutate import copied
+from tests.mutate import copy_files
 from tests.unit.test_house import LEVELS
 
 pytest.importorskip("hatch_fancy_pypi_readme", reason="the build backend is not installed (extra 'dev')")
@@ -37,7 +37,7 @@ def clone(tmp_path_factory):
     """A clone of the files that git knows, as git makes it on Windows: a link would be a text file."""
     if not (REPOSITORY / ".git").exists():
         pytest.skip("these files are not in a git repository")
-    known = copied(tmp_path_factory.mktemp("known"))
+    known = copy_files(tmp_path_factory.mktemp("known"))
     folder = tmp_path_factory.mktemp("clones") / "attentionology"
     author = ("-c", "user.name=Nobody", "-c", "user.email=nobody@localhost", "-c", "commit.gpgsign=false")
     for arguments in (

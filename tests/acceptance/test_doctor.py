@@ -67,7 +67,7 @@ SAME_MAPS = "same maps again, alone and in any batch"
 
 def test_model_that_attends_to_padding():
     two = load_treebank(SAMPLE_TREEBANK, limit=2)
-    examination, checks = examined(tiny.unmasked(max_position_embeddings=128), two)
+    examination, checks = examined(tiny.unmasked_bert(max_position_embeddings=128), two)
     assert {"nothing on padding", SAME_MAPS} <= {check.name for check in checks if check.passed is False}
     assert set(examination.obstacles) == set(list_kinds())
 
@@ -96,7 +96,7 @@ def test_model_that_padding_changes_is_healthy_because_it_is_not_padded():
     config = transformers.ConvBertConfig(
         **{**tiny.SIZE, "max_position_embeddings": 128}, embedding_size=24, vocab_size=374
     )
-    encoder = Encoder(tiny.built(config), tiny.fresh_tokenizer("wordpiece"))
+    encoder = Encoder(tiny.build(config), tiny.fresh_tokenizer("wordpiece"))
     _, checks = examined(encoder, kinds=["weight"])
     assert [check for check in checks if check.passed is False] == []
     [note] = [check.found for check in checks if check.name == "note"]
@@ -108,7 +108,9 @@ def test_model_that_padding_changes_is_healthy_because_it_is_not_padded():
 
 
 def test_rows_that_do_not_sum_to_one():
-    encoder = tiny.spoiled(lambda attentions: tuple(1.01 * alpha for alpha in attentions), max_position_embeddings=128)
+    encoder = tiny.spoil_attention(
+        lambda attentions: tuple(1.01 * alpha for alpha in attentions), max_position_embeddings=128
+    )
     examination, checks = examined(encoder)
     assert "rows sum to 1" in {check.name for check in checks if check.passed is False}
     assert "rows of attention" in examination.refused["weight"]

@@ -15,7 +15,7 @@ from attentionology.extractors.maps.batching import WINDOW
 from attentionology.reports.explorer.data import Explorer, SampledSentence
 from attentionology.scripts.cli import main
 from tests import tiny
-from tests.maps import inflated
+from tests.maps import inflate
 
 KINDS = ("weight", "norm")
 SPREAD, KEPT = 60, 602  # short sentences count as longer ones, so that not all of them are kept
@@ -27,7 +27,7 @@ NO_GUESS = 65535
 def folder(tmp_path_factory):
     """A folder with a tiny model, and two files of one and a half windows together, in documents of 40 sentences."""
     folder = tmp_path_factory.mktemp("examples")
-    tiny.saved(folder / "model", max_position_embeddings=64)
+    tiny.save(folder / "model", max_position_embeddings=64)
     words = ("cats", "dogs", "the", "word", "unbelievable")
     for name, start, stop in (("a", 0, WINDOW), ("b", WINDOW, WINDOW + 500)):
         rows = []
@@ -69,7 +69,7 @@ def quantized(sentence: SampledSentence, kind: str, explorer: Explorer) -> np.nd
     """The values that the page shows."""
     rows = len(sentence.rows)
     encoded = sentence.maps[kind]
-    values = np.frombuffer(inflated(encoded.data), dtype=np.uint8).reshape(explorer.layers, explorer.heads, rows, rows)
+    values = np.frombuffer(inflate(encoded.data), dtype=np.uint8).reshape(explorer.layers, explorer.heads, rows, rows)
     scales = np.array(encoded.scales).reshape(explorer.layers, explorer.heads, 1, 1)
     return np.asarray(values / 255 * scales)
 
@@ -127,7 +127,7 @@ def test_guesses_of_a_whole_corpus_are_the_counts(folder, tmp_path):
         right = np.zeros((explorer.layers, explorer.heads), dtype=int)
         for sentence in explorer.sample.sentences:
             shape = explorer.layers, explorer.heads, len(sentence.rows)
-            guesses = np.frombuffer(inflated(sentence.guesses[f"norm/{direction}"]), dtype="<u2").reshape(shape)
+            guesses = np.frombuffer(inflate(sentence.guesses[f"norm/{direction}"]), dtype="<u2").reshape(shape)
             for row, head in enumerate(sentence.heads):
                 right += guesses[..., row] == (NO_GUESS - 1 if head in (None, -1) else head)
         table = cells[(cells["relation"] == "all") & (cells["direction"] == direction)].sort_values(["layer", "head"])

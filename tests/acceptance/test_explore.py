@@ -11,7 +11,7 @@ import pytest
 from attentionology import OptionError, Sentence, explore, extract
 from attentionology.extractors import ExtractionError
 from attentionology.scripts.cli import main
-from tests.maps import inflated
+from tests.maps import inflate
 
 TEXTS = ("The keys to the cabinet are on the table.", "It rained.", "She said that </script><b> was late.")
 
@@ -33,7 +33,7 @@ def test_the_page_holds_the_maps_of_a_plain_forward_pass(demo_encoder, tmp_path,
         rows = len(sentence["rows"])
         for kind in ("weight", "norm"):
             [batch] = extract(demo_encoder, [Sentence.from_text(text)], kind)
-            levels = np.frombuffer(inflated(sentence["maps"][kind]["data"]), dtype=np.uint8)
+            levels = np.frombuffer(inflate(sentence["maps"][kind]["data"]), dtype=np.uint8)
             scales = np.array(sentence["maps"][kind]["scales"]).reshape(6, 12, 1, 1)
             values = levels.reshape(6, 12, rows, rows) / 255 * scales
             assert (abs(values - batch.maps[0].numpy()) <= scales / 255 / 2 + 1e-6).all()

@@ -73,7 +73,7 @@ def ran(request, tmp_path_factory) -> dict[str, Ran]:
     """Runs of all commands that write results, or of a few."""
     folder: Path = tmp_path_factory.mktemp("hostile")
     models = [
-        tiny.saved(folder / name, "roberta", seed, max_position_embeddings=512)
+        tiny.save(folder / name, "roberta", seed, max_position_embeddings=512)
         for seed, name in enumerate(("m{x}$y_z%&<b>", "_[red]\x1b[31m\nWarning: x"))
     ]
     banks = [folder / "a{x}<b>_.conllu", folder / "b$_%\x1b\u202e.conllu"]

@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
     """Two tiny models, and two treebanks of different sentences with the same ids."""
     folder = tmp_path_factory.mktemp("identity")
     for seed, name in enumerate(("model-a", "model-b")):
-        tiny.saved(folder / name, seed=seed)
+        tiny.save(folder / name, seed=seed)
     choices = np.random.default_rng(0)
     text = ""
     for number in range(60):

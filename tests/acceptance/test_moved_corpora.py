@@ -24,7 +24,7 @@ DEPENDENCY = ("dependency",)
 def folder(tmp_path_factory):
     """A folder with a tiny model, and with a corpus of two files of 24 and 16 sentences, which are three parts."""
     folder = tmp_path_factory.mktemp("moved")
-    tiny.saved(folder / "model", max_position_embeddings=128)
+    tiny.save(folder / "model", max_position_embeddings=128)
     (folder / "corpus").mkdir()
     write_blocks(folder / "corpus" / "first.conllu", sentences()[:24])
     write_blocks(folder / "corpus" / "second.conllu", sentences()[24:40])

@@ -17,12 +17,12 @@ from tests import tiny
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
-    return tiny.saved(tmp_path_factory.mktemp("bert"), mask="[MASK]", max_position_embeddings=128)
+    return tiny.save(tmp_path_factory.mktemp("bert"), mask="[MASK]", max_position_embeddings=128)
 
 
 @pytest.fixture(scope="module")
 def gpt2(tmp_path_factory):
-    return tiny.saved(tmp_path_factory.mktemp("gpt2"), "gpt2", n_positions=128)
+    return tiny.save(tmp_path_factory.mktemp("gpt2"), "gpt2", n_positions=128)
 
 
 def run(*arguments, limit=3):

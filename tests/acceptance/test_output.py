@@ -22,7 +22,7 @@ RELATION = "n\x1b[31m\x07subj\u202e[bold]"
 def inputs(tmp_path_factory):
     """A folder with a tiny model, a treebank and labeled texts, and words of the command line that read them."""
     folder = tmp_path_factory.mktemp("inputs")
-    tiny.saved(folder / "model", max_position_embeddings=512)
+    tiny.save(folder / "model", max_position_embeddings=512)
     (folder / "labeled.txt").write_text("".join(f"{i % 2} word{i % 2} and word{i}\n" for i in range(80)))
     odd = folder / "odd\x1b[31m\r.conllu"
     odd.write_text("".join(TREE.format(id=f"s{i}", relation=RELATION) for i in range(8)), encoding="utf-8")

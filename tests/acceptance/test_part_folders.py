@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("short_windows")
 def folder(tmp_path_factory):
     """A folder with a tiny model and sentences of two parts: a whole window, and twelve more."""
     folder = tmp_path_factory.mktemp("folders")
-    tiny.saved(folder / "model", mask="[MASK]", max_position_embeddings=512)  # gradients are those of masked pieces
+    tiny.save(folder / "model", mask="[MASK]", max_position_embeddings=512)  # gradients are those of masked pieces
     short = [block for block in sample_blocks() if block.count("\n") < 12]
     write_blocks(folder / "long.conllu", (SENTENCES * short)[:SENTENCES])
     return folder

@@ -52,7 +52,7 @@ if __name__ == "__main__":
 def folder(tmp_path_factory):
     """A folder with a tiny model, and treebanks of three short windows and of two whole ones. Sentences are short."""
     folder = tmp_path_factory.mktemp("parts")
-    tiny.saved(folder / "model", max_position_embeddings=64)
+    tiny.save(folder / "model", max_position_embeddings=64)
     words = ("cats", "dogs", "the", "word", "unbelievable")
     rows = []
     for i in range(WHOLE_WINDOW + 100):
@@ -158,7 +158,7 @@ def test_parts_of_other_runs_are_never_used(folder, plain, tmp_path):
 
 def test_another_model_has_other_parts(folder, tmp_path):
     model = tmp_path / "model"
-    tiny.saved(model, seed=1, max_position_embeddings=64)
+    tiny.save(model, seed=1, max_position_embeddings=64)
     (tmp_path / "long.conllu").symlink_to(folder / "long.conllu")
     parts = PartOptions(parts=tmp_path / "parts")
     counted(folder, parts)

@@ -188,7 +188,7 @@ def test_train_dev_and_test(model, vectors, tmp_path):
 
 
 def test_model_without_special_tokens(tmp_path):
-    model = tiny.saved(tmp_path / "gpt2", "gpt2", n_positions=512)
+    model = tiny.save(tmp_path / "gpt2", "gpt2", n_positions=512)
     options = ("--limit", 8, "--folds", 2, "--seeds", 1, "--controls", "none")
     assert run("--model", model, *options, "--out", tmp_path / "run") == 0
     assert "ROOT has no feature" in (tmp_path / "run" / "report.html").read_text()

@@ -13,7 +13,7 @@ from attentionology import load_encoder, load_treebank, store_states
 from attentionology.analyses.probing.trainings import state_codes
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.probes import LabelProbe, codelength
-from attentionology.probes.states.codelength import coded_block
+from attentionology.probes.states.codelength import code_block
 from tests.acceptance.probing import run, table
 from tests.written import results
 
@@ -103,9 +103,9 @@ def test_an_interrupted_run_goes_on_with_the_next_block(done, model, tmp_path, m
         calls.append(arguments)
         if len(calls) == 4:  # the first block needs no training
             raise KeyboardInterrupt
-        return coded_block(*arguments)
+        return code_block(*arguments)
 
-    monkeypatch.setattr(state_codes, "coded_block", interrupted)
+    monkeypatch.setattr(state_codes, "code_block", interrupted)
     assert run("--model", model, *FOLDS, "--out", tmp_path / "run") != 0
     monkeypatch.undo()
     left = {path.name for path in (tmp_path / "cache" / "training").iterdir() if "-code" in path.name}

@@ -35,7 +35,7 @@ TREE = "# sent_id = s{i}\n1\tcats\t_\tNOUN\t_\t_\t2\t{relation}\t_\t_\n2\t{verb}
 def folder(tmp_path_factory):
     """A folder with a tiny model and a treebank of six windows."""
     folder = tmp_path_factory.mktemp("ray")
-    tiny.saved(folder / "model", max_position_embeddings=64)
+    tiny.save(folder / "model", max_position_embeddings=64)
     trees = (
         TREE.format(i=i, relation="nsubj" if i % 7 else "dep", verb=("word", "dogs", "the")[i % 3])
         for i in range(N_PARTS * WINDOW - 500)

@@ -32,7 +32,7 @@ FEW = [CorpusOptions(limit=6), CountOptions(replicates=20, min_count=3)]
 def model(tmp_path_factory):
     """A tiny model on disk."""
     folder = tmp_path_factory.mktemp("model")
-    tiny.saved(folder, max_position_embeddings=200)
+    tiny.save(folder, max_position_embeddings=200)
     return str(folder)
 
 

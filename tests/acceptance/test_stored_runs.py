@@ -15,7 +15,7 @@ import pytest
 from attentionology import OptionError, merge_runs
 from attentionology.analyses.shared.merged_facts import MergeError
 from attentionology.analyses.shared.record import warnings_of
-from attentionology.engine.merge import _check_pair, _merged_options, merged_states
+from attentionology.engine.merge import _check_pair, _merge_options, merge_states
 from attentionology.engine.results.states import read_states
 from attentionology.scripts.cli import main
 from tests import tiny
@@ -31,7 +31,7 @@ COUNT_ONLY = ["--analyses", "dependency", "--replicates", "0"]
 def folder(tmp_path_factory):
     """A folder with a tiny model, and the sample treebank in three files of unequal length."""
     folder = tmp_path_factory.mktemp("stored")
-    tiny.saved(folder / "model", max_position_embeddings=512)
+    tiny.save(folder / "model", max_position_embeddings=512)
     for name, start, stop in (("a", 0, 13), ("b", 13, 15), ("c", 15, 24)):
         write_blocks(folder / f"{name}.conllu", sample_blocks()[start:stop])
     return folder
@@ -137,7 +137,7 @@ def test_runs_that_do_not_belong_together_are_refused(folder, small, options, re
 
 
 def test_another_model_and_the_same_file_are_refused(folder, small, tmp_path, capsys):
-    tiny.saved(tmp_path / "model", seed=1, max_position_embeddings=512)
+    tiny.save(tmp_path / "model", seed=1, max_position_embeddings=512)
     shutil.copy(folder / "b.conllu", tmp_path / "b.conllu")
     other = analyze(tmp_path, "b", tmp_path / "other", *COUNT_ONLY)
     capsys.readouterr()
@@ -200,7 +200,7 @@ def test_a_merged_run_says_what_all_runs_read_together(small, other, unknown, sa
         record["warnings"] = [*warnings_of(record["sentences"]), kept]
         record["corpus"]["remarks"] = ["The same.", f"{n_unknown} of these."]
     assert len(states[1].record["warnings"]) == 2
-    merged = merged_states(states, ["first", "second"])
+    merged = merge_states(states, ["first", "second"])
     *of_words, last = merged.record["warnings"]
     assert [warning.partition(" of the words")[0] for warning in of_words] == said
     assert last == kept
@@ -216,15 +216,15 @@ def test_inputs_that_both_runs_have_read_are_counted_without_the_one_that_is_nam
 
 
 def test_a_merged_run_has_the_smallest_of_the_samples():
-    assert _merged_options([{"examples": 7}, {"examples": None}, {"examples": 3}]) == {"examples": 3}
+    assert _merge_options([{"examples": 7}, {"examples": None}, {"examples": 3}]) == {"examples": 3}
 
 
 def test_the_options_of_a_merged_run_name_all_its_files():
     of_text = [{"corpus": [], "text": ["a.txt", "b.txt"]}, {"corpus": [], "text": ["c.txt"]}]
-    assert _merged_options(of_text) == {"corpus": [], "text": ["a.txt", "b.txt", "c.txt"]}
+    assert _merge_options(of_text) == {"corpus": [], "text": ["a.txt", "b.txt", "c.txt"]}
     of_corpus = [{"corpus": ["a.conllu"], "text": None}, {"corpus": ["b.conllu"], "text": None}]
-    assert _merged_options(of_corpus) == {"corpus": ["a.conllu", "b.conllu"], "text": None}
-    assert _merged_options([{"test": ["a.txt"]}, {"test": None}]) == {"test": ["a.txt"]}
+    assert _merge_options(of_corpus) == {"corpus": ["a.conllu", "b.conllu"], "text": None}
+    assert _merge_options([{"test": ["a.txt"]}, {"test": None}]) == {"test": ["a.txt"]}
 
 
 def test_a_merged_table_has_the_columns_of_the_last_run(small, other):
@@ -233,7 +233,7 @@ def test_a_merged_table_has_the_columns_of_the_last_run(small, other):
         replace(read_states(path), tables={"cuts": {"columns": [name], "rows": [[name]]}})
         for name, path in runs.items()
     ]
-    merged = merged_states(states, list(runs))
+    merged = merge_states(states, list(runs))
     assert merged.tables == {"cuts": {"columns": ["last"], "rows": [["first"], ["last"]]}}
 
 

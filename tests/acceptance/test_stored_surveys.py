@@ -33,7 +33,7 @@ def surveyed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("surveyed")
     inputs = folder / "inputs"
     for seed, name in enumerate(MODELS):
-        tiny.saved(inputs / name, seed=seed, max_position_embeddings=200)
+        tiny.save(inputs / name, seed=seed, max_position_embeddings=200)
     sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").split("\n\n")
     for number, name in enumerate(TREEBANKS):
         (inputs / f"{name}.conllu").write_text("\n\n".join(sentences[12 * number :][:12]) + "\n\n", encoding="utf-8")

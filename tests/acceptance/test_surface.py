@@ -124,7 +124,7 @@ def test_the_sink_of_the_demo_model_is_found(demo_encoder, tmp_path, capsys):
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
     """A tiny checkpoint with a masked-LM head."""
-    folder = tiny.saved(tmp_path_factory.mktemp("mlm"), mask="[MASK]")
+    folder = tiny.save(tmp_path_factory.mktemp("mlm"), mask="[MASK]")
     plain = tiny.model("bert")
     head = transformers.AutoModelForMaskedLM.from_config(plain.config)
     head.bert.load_state_dict(plain.state_dict(), strict=False)
@@ -209,7 +209,7 @@ def test_fewer_segments_than_asked_for(bert, text, tmp_path, capsys):
     ],
 )
 def test_where_there_are_no_gradients_it_is_said(text, tmp_path, capsys, family, mask, reason):
-    tiny.saved(tmp_path / "bare", family, mask=mask)
+    tiny.save(tmp_path / "bare", family, mask=mask)
     options = ["--model", tmp_path / "bare", "--text", text, "--analyses", "surface", "--limit", 4]
     assert run(*options, "--out", tmp_path / "r") == 0
     said = " ".join(capsys.readouterr().out.split())

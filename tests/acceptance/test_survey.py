@@ -40,7 +40,7 @@ def grid(tmp_path_factory):
     """Three models, and four treebanks of sentences of the sample, the last of which begins with a broken line."""
     folder = tmp_path_factory.mktemp("grid")
     for seed, name in enumerate(MODELS):
-        tiny.saved(folder / name, seed=seed, max_position_embeddings=200)
+        tiny.save(folder / name, seed=seed, max_position_embeddings=200)
     sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").split("\n\n")
     for index, name in enumerate(TREEBANKS):
         chosen = sentences[LIMIT * index : LIMIT * (index + 1)]

@@ -12,7 +12,7 @@ import pytest
 from attentionology.analyses.survey.rows import Cell, CellFailure
 from attentionology.engine.counting.executors import ShareCounts
 from attentionology.engine.counting.parts import PartCounter
-from attentionology.engine.surveying.cells import CountedCell, share_lines, together_or_alone
+from attentionology.engine.surveying.cells import CountedCell, count_kinds, share_lines
 from attentionology.extractors import ModelError
 from attentionology.scripts.cli import main
 from tests import tiny
@@ -29,7 +29,7 @@ def grid(tmp_path_factory):
     """Two models, a treebank of two parts, one of a single part, and one that cannot be read."""
     folder = tmp_path_factory.mktemp("shares")
     for seed, name in enumerate(MODELS):
-        tiny.saved(folder / name, seed=seed, max_position_embeddings=200)
+        tiny.save(folder / name, seed=seed, max_position_embeddings=200)
     write_blocks(folder / "first.conllu", sample_blocks()[:24])
     write_blocks(folder / "second.conllu", sample_blocks()[24:36])
     (folder / "broken.conllu").write_text("1\tbroken\n\n", encoding="utf-8")
@@ -123,7 +123,7 @@ def test_kinds_that_fail_together_are_tried_alone():
             raise ModelError("there are no norms")
         return ShareCounts(4, 4, 4)
 
-    counted, failures = together_or_alone(("weight", "norm"), count)
+    counted, failures = count_kinds(("weight", "norm"), count)
     assert set(tried) == {("weight", "norm"), ("weight",), ("norm",)}
     assert [each.share for each in counted] == [4]
     assert failures == [CellFailure("norm", "there are no norms")]

@@ -39,7 +39,7 @@ NOT_WRITTEN = {
 
 def described() -> dict[str, set[str]]:
     """The columns that the page describes, by the name of the table."""
-    page = generate.completed((documentation.REPOSITORY / PAGE).read_text(encoding="utf-8"))
+    page = generate.fill_marks((documentation.REPOSITORY / PAGE).read_text(encoding="utf-8"))
     tables: dict[str, set[str]] = {}
     for section in re.split(r"^### ", page, flags=re.MULTILINE)[1:]:
         heading, _, body = section.partition("\n")

@@ -31,7 +31,7 @@ from attentionology.analyses.dependency.rules import NEAREST, rule_columns
 from attentionology.analyses.dependency.spanning import _ensemble_row as ensemble_row
 from attentionology.analyses.explanation.contract.summary import Bootstrap
 from attentionology.analyses.probing.rows import Attempt, TestedSentence
-from attentionology.analyses.shared.ensembles import right_alone, scored_ensembles
+from attentionology.analyses.shared.ensembles import right_alone, score_ensembles
 from attentionology.analyses.shared.failures import cluster_interval
 from attentionology.analyses.surface.batches import replicate_sums
 from attentionology.analyses.survey.collecting import KeptCell
@@ -155,7 +155,7 @@ def ensemble(rng: np.random.Generator, units: int) -> Estimate:
     gold[:, 0] = True
     subsets, replicates = one.weights
     single, halves = values.astype(np.float32), subsets[1:].T
-    row, _ = scored_ensembles(
+    row, _ = score_ensembles(
         single, right_alone(single, gold), gold, one.unit, halves, replicates.astype(float), 3, (1, n_heads, 1), "raw"
     )
     value = (row["heldout_correct"] - row["single_correct"]) / row["heldout_total"]
@@ -232,7 +232,7 @@ def mean_over_treebanks(rng: np.random.Generator, units: int) -> Estimate:
             for model, hits in zip("xy", np.split(one.hits, 2, axis=1), strict=True)
         ]
         contrasts.add(treebank, cells)
-    [row] = contrasts.collected().means[0].contrast.differences
+    [row] = contrasts.collect().means[0].contrast.differences
     return Estimate(row.difference, row.low, row.high)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from attentionology.analyses.alignment.scores import count_links
-from attentionology.analyses.alignment.series import Series, averaged_heads
+from attentionology.analyses.alignment.series import Series, average_heads
 from attentionology.corpora_loaders.alignment import PairLinks
 from attentionology.extractors.layers import ARCHITECTURES
 from attentionology.extractors.translation import CrossMapMaker, Translator, extract_cross
@@ -59,7 +59,7 @@ def test_maps_and_counts_are_those_of_a_naive_loop(family):
         for name, of_maker in zip(MAKERS, of_makers, strict=True):
             both = [(name, of_maker)]
             if name[0] == "weight":
-                both.append((("mean weight", name[1]), averaged_heads(of_maker)))
+                both.append((("mean weight", name[1]), average_heads(of_maker)))
             for label, maps in both:
                 series = Series(label[1], label[0])
                 for pair, words in zip(maps.sentences, linked_pairs({series: maps}).links[series], strict=True):

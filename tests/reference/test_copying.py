@@ -35,7 +35,7 @@ def test_a_head_that_gives_nothing_has_no_score():
 @pytest.mark.parametrize("family", ["bert", "llama"])
 def test_scores_are_those_of_the_whole_matrix(family):
     """From what the modules do to the unit vectors of the stream, with shared values and the norm before attention."""
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     weights = encoder.layers.weights[1]
     unit = torch.eye(24, dtype=torch.float64)
     double = encoder.model.double()

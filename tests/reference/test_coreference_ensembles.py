@@ -14,12 +14,12 @@ from attentionology.analyses.shared.ensembles import ensemble_table
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
 from attentionology.reports.format import rows_of
 from tests import tiny
-from tests.coreference import changed, explored_coreference, made_results, shown_tables
+from tests.coreference import explored_coreference, made_results, shown_tables, with_changes
 from tests.documents import corpus, random_document, window
 from tests.maps import batch_of
 from tests.reference.naive import around_choices
 from tests.reference.naive_coreference import to_resolve
-from tests.shown_tables import as_shown, distinct, in_latex, on_page, percent
+from tests.shown_tables import as_shown, distinct_table, in_latex, on_page, percent
 
 N_HEADS = 12
 """Two layers, three heads, two directions."""
@@ -197,7 +197,7 @@ def test_one_head_is_the_best_head(case, made):
 
 
 def test_the_table_says_what_the_csv_file_says(made):
-    results = changed(made[1], ensembles=distinct(made[1].ensembles))
+    results = with_changes(made[1], ensembles=distinct_table(made[1].ensembles))
     shown = shown_tables(results)["coreference_ensembles"]
     expected = [
         {
@@ -220,7 +220,7 @@ def test_the_finding_says_more_only_with_the_whole_interval(made):
     table = results.ensembles.assign(**values)
 
     def text_of(table):
-        findings = explored_coreference(changed(results, ensembles=table), metric, "weight").findings
+        findings = explored_coreference(with_changes(results, ensembles=table), metric, "weight").findings
         [text] = [finding.text for finding in findings if "averaged maps" in finding.text]
         return text
 

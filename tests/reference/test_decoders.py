@@ -293,7 +293,7 @@ QUICK = ("llama", "gemma2", "gpt_neox", "phi3, partial rotary", "falcon, new")
 @pytest.fixture(scope="module", params=[pytest.param(v, marks=[pytest.mark.slow] * (v not in QUICK)) for v in VARIANTS])
 def model(request):
     family, changes = VARIANTS[request.param]
-    encoder = tiny.randomized(family, **changes)
+    encoder = tiny.randomize(family, **changes)
     return encoder, *naive_of(encoder, SENTENCE)
 
 
@@ -366,7 +366,7 @@ def test_mixing_ratios_are_what_the_loop_gives(model):
 
 @pytest.mark.parametrize("family", tiny.DECODERS)
 def test_padding_batches_and_order_change_nothing(family):
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     sentences = [SHORT, Sentence("c", ("a", "very", "long", "and", "winding", "road", "leads", "home"))]
     together = {s.id: m for batch in extract(encoder, sentences, kind="atbffres") for (s, m) in batch.unpadded()}
     for sentence in reversed(sentences):
@@ -396,7 +396,7 @@ def test_gated_slopes_are_integrals_along_the_path(activation, scale):
 
 
 def test_a_gate_without_an_antiderivative_is_refused():
-    encoder = tiny.randomized("llama", hidden_act="relu")
+    encoder = tiny.randomize("llama", hidden_act="relu")
     with pytest.raises(ModelError, match="gated by something other than GELU and SiLU"):
         list(extract(encoder, [SENTENCE], kind="atbff"))
     assert len(list(extract(encoder, [SENTENCE], kind="attnresln"))) == 1
@@ -404,12 +404,12 @@ def test_a_gate_without_an_antiderivative_is_refused():
 
 def test_layer_norms_after_the_feed_forward_block_are_missing_in_decoders():
     with pytest.raises(ModelError, match="no layer norm follows the feed-forward block"):
-        list(extract(tiny.randomized("llama"), [SENTENCE], kind="globenc"))
+        list(extract(tiny.randomize("llama"), [SENTENCE], kind="globenc"))
 
 
 def test_the_float64_view_computes_in_float64():
     """Llama's own norms and softmax go through float32; the view of the model does not."""
-    model = tiny.randomized("llama").model
+    model = tiny.randomize("llama").model
     exact = copy.deepcopy(model).double()
     ids = torch.tensor([[5, 6, 7, 8, 9, 10]])
     with torch.inference_mode():
@@ -423,7 +423,7 @@ def test_the_float64_view_computes_in_float64():
 
 def test_gpt_oss_in_float64_is_its_own_formula():
     """Experts run one by one in the float64 view, and attention is computed here from the inputs of a layer."""
-    encoder = tiny.randomized("gpt_oss")
+    encoder = tiny.randomize("gpt_oss")
     pieces = [each for each in encoder.align([SENTENCE]) if isinstance(each, Pieces)]
     seen: list[torch.Tensor] = []
     double = encoder.double
@@ -462,7 +462,7 @@ def test_gpt_oss_in_float64_is_its_own_formula():
 
 def test_learned_sinks_take_a_share_of_every_row():
     """Rows of gpt-oss sum to 1 − s, with s the softmax weight of a number that each head has learned."""
-    encoder = tiny.randomized("gpt_oss")
+    encoder = tiny.randomize("gpt_oss")
     (batch,) = extract(encoder, [SENTENCE, SHORT], level="token")
     sums = batch.maps.sum(-1)[0, :, :, : int(batch.lengths[0])]
     layer = encoder.model.layers[0]

@@ -13,7 +13,13 @@ import torch
 import attentionology
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.options import CountOptions
-from attentionology.analyses.surface.detectors import DetectorScores, labels_of, masked_places, repeated, whole_words
+from attentionology.analyses.surface.detectors import (
+    DetectorScores,
+    labels_of,
+    masked_places,
+    repeat_pieces,
+    whole_words,
+)
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -146,7 +152,7 @@ def test_labels_need_more_than_random_weights_and_than_the_control():
 def test_sequences_are_read_twice_and_masked_in_one_copy():
     encoder = tiny.encoder()
     encoder.tokenizer.mask_token = "[MASK]"
-    inputs, first, length = repeated(encoder, 2, None, seed=3)
+    inputs, first, length = repeat_pieces(encoder, 2, None, seed=3)
     assert (first, length) == (1, 31)  # in 64 positions
     assert [segment.id for segment in inputs[:3]] == ["random 1", "mask-back 1", "mask-ahead 1"]
     plain, back, ahead = ([*segment.pieces.ids] for segment in inputs[:3])
@@ -159,11 +165,13 @@ def test_sequences_are_read_twice_and_masked_in_one_copy():
     assert differ == [32 + place for place in masked_places(31)]
     assert {back[index] for index in differ} == {mask}
     assert [index for index, piece in enumerate(ahead) if piece == mask] == [1 + place for place in masked_places(31)]
-    assert repeated(encoder, 2, None, seed=3)[0] == inputs
-    assert repeated(encoder, 1, 40, seed=3)[2] == 19
+    assert repeat_pieces(encoder, 2, None, seed=3)[0] == inputs
+    assert repeat_pieces(encoder, 1, 40, seed=3)[2] == 19
     with pytest.raises(OptionError, match="takes 18 pieces"):
-        repeated(encoder, 1, 20, seed=3)
-    assert {segment.id.partition(" ")[0] for segment in repeated(tiny.encoder("gpt2"), 1, None, 0)[0]} == {"random"}
+        repeat_pieces(encoder, 1, 20, seed=3)
+    assert {segment.id.partition(" ")[0] for segment in repeat_pieces(tiny.encoder("gpt2"), 1, None, 0)[0]} == {
+        "random"
+    }
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from attentionology import CorpusError, OptionError, Sentence, analyze, compare, load_treebank
-from attentionology.analyses.dependency.accuracy import Asked, DependencyAccuracy
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy, RowChoice
 from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.shared.merged_facts import MergeError
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions, FailureOptions
@@ -71,7 +71,7 @@ def test_counts_are_those_of_a_recount_of_the_column(seed, coarse):
     unions = (("core", ("nsubj", "obj")), ("verbs", ("xcomp", "conj"))) if coarse else UNIONS
     counts = metric(treebank, coarse=coarse, unions=unions)
     counts.update(batch_of(list(treebank), maps))
-    tables = counts.compute(Asked((), unions))
+    tables = counts.compute(RowChoice((), unions))
     assert_equal(tables.best, tables.cells, recount(CONLLU, maps, coarse=coarse, unions=unions))
 
 

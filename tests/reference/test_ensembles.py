@@ -22,7 +22,7 @@ from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from tests import tiny
-from tests.dependency import answered, explored_dependency, made_results
+from tests.dependency import explored_dependency, made_results, with_answers
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.reference.naive import around_choices
 from tests.shown_tables import as_shown, in_latex, on_page, percent
@@ -215,7 +215,7 @@ def test_the_finding_says_more_only_with_the_whole_interval(corpus):
     offset = f"{percent(best['heldout_accuracy'] - best['heldout_gain'])} % by the fixed offset {best['offset']:+d}"
     gain = "+10.0 points [2.0, 20.0]"
     assert f"(50.0 % of {row['total']} words, one head 40.0 %, {offset}; {gain})." in text
-    none = answered(made, ensembles=made.ensembles.assign(gain_low=0.0))
+    none = with_answers(made, ensembles=made.ensembles.assign(gain_low=0.0))
     texts = [finding.text for finding in explored_dependency(none, accuracy, "weight").findings]
     [text] = [text for text in texts if "averaged maps" in text]
     assert text == (
@@ -227,11 +227,11 @@ def test_the_finding_says_more_only_with_the_whole_interval(corpus):
 def test_nothing_is_said_of_ensembles_without_intervals(corpus):
     accuracy, made = results(corpus, gain=0.1, gain_low=0.02, gain_high=0.2)
     without = made.ensembles.assign(relation="det", gain_low=np.nan, gain_high=np.nan)
-    both = answered(made, ensembles=pd.concat([made.ensembles, without]))
+    both = with_answers(made, ensembles=pd.concat([made.ensembles, without]))
     texts = [finding.text for finding in explored_dependency(both, accuracy, "weight").findings]
     [text] = [text for text in texts if "averaged maps" in text]
     assert text.startswith("1 of 1 relation with at least 1 word in at least 20 sentences is found more often by")
-    texts = [f.text for f in explored_dependency(answered(made, ensembles=without), accuracy, "weight").findings]
+    texts = [f.text for f in explored_dependency(with_answers(made, ensembles=without), accuracy, "weight").findings]
     assert not any("averaged maps" in text for text in texts)
 
 

@@ -15,7 +15,7 @@ import torch
 
 from attentionology.analyses.explanation.attention import interventions
 from attentionology.analyses.explanation.attention.batch import BatchTest, examine, read
-from attentionology.analyses.explanation.attention.interventions import answers_without, erased, orderings, ranks
+from attentionology.analyses.explanation.attention.interventions import answers_without, erase, orderings, ranks
 from attentionology.analyses.explanation.methods import erasure
 from attentionology.analyses.explanation.methods.eraser import cuts, rationales
 from attentionology.analyses.explanation.methods.erasure import single_weight
@@ -175,12 +175,12 @@ def test_single_tokens_worked_by_hand():
 def test_what_is_left_sums_to_one_unless_the_model_sees_to_it(special, divided):
     alpha = torch.tensor([0.6, 0.1, 0.3]).expand(1, 2, 1, 3)
     gone = torch.tensor([[[True, False, False], [True, True, True]]])
-    torch.testing.assert_close(erased(Fake(special=special), alpha, gone)[0, :, 0], torch.tensor([divided, [0.0] * 3]))
+    torch.testing.assert_close(erase(Fake(special=special), alpha, gone)[0, :, 0], torch.tensor([divided, [0.0] * 3]))
 
 
 def test_a_model_whose_attention_to_special_tokens_is_unknown_is_refused():
     with pytest.raises(ValueError, match="special must be 'keep' or 'renormalize', not 'renormalise'"):
-        erased(Fake(special="renormalise"), torch.ones(1, 1, 1, 3) / 3, torch.zeros(1, 1, 3, dtype=torch.bool))
+        erase(Fake(special="renormalise"), torch.ones(1, 1, 1, 3) / 3, torch.zeros(1, 1, 3, dtype=torch.bool))
 
 
 def test_cuts_round_up_and_keep_the_order_of_the_text():

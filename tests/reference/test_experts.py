@@ -19,7 +19,7 @@ SENTENCE = Sentence("a", ("the", "unbelievable", "dog", "was", "in", "the", "gar
 
 @pytest.fixture(scope="module")
 def encoder():
-    return tiny.randomized("gpt_oss")
+    return tiny.randomize("gpt_oss")
 
 
 def set_sinks(encoder: Any, value: float) -> None:
@@ -49,7 +49,7 @@ def test_contributions_and_the_bias_add_up_to_what_attention_gives(encoder):
 
 @pytest.mark.parametrize("kind", ["norm", "attnres", "attnresln"])
 def test_sinks_that_take_nothing_or_all(kind):
-    encoder = tiny.randomized("gpt_oss")
+    encoder = tiny.randomize("gpt_oss")
     with_sinks = maps_of(encoder, kind)
     set_sinks(encoder, -1e9)
     without = maps_of(encoder, kind)
@@ -90,7 +90,7 @@ def test_what_passes_the_experts_is_refused_with_the_reason(encoder, kind):
 
 def test_a_row_that_is_wrong_is_noticed():
     """The sum after attention is compared, as the experts that follow may be others for other last bits."""
-    encoder = tiny.randomized("gpt_oss")
+    encoder = tiny.randomize("gpt_oss")
     encoder.model.layers[1].self_attn.o_proj.register_forward_hook(lambda _m, _i, output: output * 1.1)
     with pytest.raises(ModelError, match="layer 2: the sum after attention recomputed from weights"):
         maps_of(encoder, "norm")

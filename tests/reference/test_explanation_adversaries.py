@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from attentionology.analyses.explanation.attention.batch import examine, generator, read
-from attentionology.analyses.explanation.attention.exact_adversary import exact_attention, exact_jsd, solvable
+from attentionology.analyses.explanation.attention.exact_adversary import exact_attention, exact_jsd, is_solvable
 from attentionology.analyses.explanation.attention.measures import LN2, jsd, tvd
 from attentionology.analyses.explanation.attention.two_words import EVALUATIONS, TOLERANCE, farthest_tried
 from attentionology.analyses.explanation.contract.options import ExplanationTestOptions
-from attentionology.analyses.explanation.methods.adversarial import TEST, by_gradient, exact, farthest
+from attentionology.analyses.explanation.methods.adversarial import TEST, by_gradient, exact_adversary, farthest
 from attentionology.analyses.explanation.methods.permutation import permutation
 from attentionology.analyses.explanation.methods.uniform import uniform_attention
 from attentionology.extractors.replaceable.attention_model import LinearAttentionModel
@@ -172,7 +172,7 @@ def test_padding_does_not_change_the_exact_adversary():
 
 
 def test_adversaries_of_texts_without_words():
-    for adversary in (exact, partial(by_gradient, steps=2)):
+    for adversary in (exact_adversary, partial(by_gradient, steps=2)):
         frame = examine(built(), ["a", "b"], [(), ()], {"it": adversary})
         assert frame.filter(like="_jsd").isna().all(axis=None)
 
@@ -181,7 +181,7 @@ def test_the_attention_of_the_exact_adversary_is_as_far_as_it_says():
     texts = some_texts([2, 3, 5, 9, 14] * 3, seed=8)
     for encoder, epsilon in (("lstm", 0.05), ("average", 0.2), ("none", 0.0)):
         batch = read(built(encoder=encoder), [str(i) for i in range(15)], texts)
-        best = exact(batch, epsilon=epsilon)["exact_jsd"]
+        best = exact_adversary(batch, epsilon=epsilon)["exact_jsd"]
         for i, text in enumerate(texts):
             found = exact_attention(batch, i, epsilon=epsilon)
             assert found.shape == (len(text),)
@@ -197,9 +197,9 @@ def test_the_attention_of_the_exact_adversary_is_as_far_as_it_says():
 
 
 def test_who_can_be_solved():
-    assert solvable(built())
-    assert not solvable(built(classes=3))
-    assert not solvable(Fake())
+    assert is_solvable(built())
+    assert not is_solvable(built(classes=3))
+    assert not is_solvable(Fake())
     assert isinstance(built(classes=3), LinearAttentionModel)
 
 
@@ -212,7 +212,7 @@ def test_the_exact_adversary_is_never_below_the_published_search():
             model,
             ids,
             texts,
-            {"e": partial(exact, epsilon=epsilon), "g": partial(by_gradient, epsilon=epsilon, steps=150)},
+            {"e": partial(exact_adversary, epsilon=epsilon), "g": partial(by_gradient, epsilon=epsilon, steps=150)},
         )
         assert frame.notna().all(axis=None)
         assert (frame["adversarial_jsd"] <= frame["exact_jsd"] + 1e-4).all()

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attentionology.analyses.explanation.attention.batch import generator, read
-from attentionology.analyses.explanation.attention.measures import LN2, entropy, jsd, tvd, uniform
+from attentionology.analyses.explanation.attention.measures import LN2, entropy, jsd, tvd, uniform_weights
 from attentionology.analyses.explanation.methods.correlation import (
     correlation,
     gradient_importance,
@@ -50,8 +50,8 @@ def test_the_divergence_has_a_gradient_where_both_are_zero():
 
 def test_uniform_weights():
     mask = torch.tensor([[True, True, False], [False, False, False], [True, True, True]])
-    assert uniform(mask).tolist() == [[0.5, 0.5, 0], [0, 0, 0], pytest.approx([1 / 3] * 3)]
-    assert uniform(mask, torch.float64).dtype == torch.float64
+    assert uniform_weights(mask).tolist() == [[0.5, 0.5, 0], [0, 0, 0], pytest.approx([1 / 3] * 3)]
+    assert uniform_weights(mask, torch.float64).dtype == torch.float64
 
 
 class Scaled(AttentionClassifier):

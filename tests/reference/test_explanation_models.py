@@ -16,7 +16,7 @@ from attentionology.analyses.explanation.attention.readings import (
     Given,
     ModelReading,
     divergences,
-    padded,
+    pad,
     reading,
     uniform_rows,
 )
@@ -24,7 +24,7 @@ from attentionology.analyses.explanation.contract.options import ExplanationTest
 from attentionology.analyses.explanation.contract.registry import registered_tests
 from attentionology.analyses.explanation.contract.summary import Bootstrap
 from attentionology.analyses.explanation.contract.verdict import all_questions, verdicts
-from attentionology.analyses.explanation.methods.adversarial import exact
+from attentionology.analyses.explanation.methods.adversarial import exact_adversary
 from attentionology.analyses.explanation.methods.correlation import (
     correlation,
     kendall,
@@ -42,7 +42,7 @@ ALL: dict[str, BatchTest] = {
     "correlation": correlation,
     "permutation": partial(permutation, draws=11),
     "uniform": uniform_attention,
-    "exact": exact,
+    "exact": exact_adversary,
 }
 
 
@@ -147,7 +147,7 @@ def test_readings_with_given_attention():
 
 
 def test_attention_of_several_texts_side_by_side():
-    assert padded([np.ones((2, 1)), np.zeros((2, 0)), np.full((2, 3), 0.5)], 3).tolist() == [
+    assert pad([np.ones((2, 1)), np.zeros((2, 0)), np.full((2, 3), 0.5)], 3).tolist() == [
         [[1, 0, 0], [1, 0, 0]],
         [[0, 0, 0], [0, 0, 0]],
         [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]],

@@ -14,10 +14,10 @@ from attentionology.analyses.explanation.contract.explanation_test import Questi
 from attentionology.analyses.explanation.contract.summary import OVERALL, Bootstrap, quality, summarize
 from attentionology.analyses.explanation.contract.verdict import FEWEST, verdicts
 from attentionology.analyses.explanation.methods.correlation import (
-    significant,
+    mark_significant,
 )
 from attentionology.analyses.explanation.methods.erasure import flip_table
-from attentionology.analyses.explanation.methods.regularizers import _summarized as regularizers_of
+from attentionology.analyses.explanation.methods.regularizers import _summarize as regularizers_of
 from tests.reference.explained import TEXTS, some_texts
 
 
@@ -106,7 +106,7 @@ def test_one_text_has_no_interval():
 
 
 def test_significant_up_to_and_with_five_percent():
-    found = significant(TABLE)
+    found = mark_significant(TABLE)
     assert list(found) == ["significant_loo"]
     np.testing.assert_equal(found["significant_loo"], [1, 0, math.nan, 1, 0])
 

@@ -28,7 +28,7 @@ from attentionology.extractors import (
 from attentionology.extractors.kinds import registry
 from attentionology.extractors.kinds.attention_gradient import text_vector
 from attentionology.extractors.maps.map_maker import map_batches
-from attentionology.extractors.maps.shared_pass import kept_for, shared_batches
+from attentionology.extractors.maps.shared_pass import needs_of, shared_batches
 from attentionology.extractors.model.float64_copy import InFloat64, float32_view
 from tests import tiny
 from tests.reference.naive_layers import merge_maps
@@ -74,7 +74,7 @@ def naive(encoder: Encoder, sentence: Sentence, level: str = "token") -> np.ndar
 @pytest.mark.parametrize("name", ["signed", "positive"])
 def test_the_sign_of_attention_times_gradient(name):
     """Values of one sign, or both, against differences of the loss in which one weight is larger."""
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     (batch,) = extract(encoder, SENTENCES[1:], kind=f"{KIND}-{name}", level="token")
     pieces = tiny.pieces(encoder, SENTENCES[1])
     loss, attentions = loss_of(double_of(encoder), pieces)
@@ -102,13 +102,13 @@ def compare(encoder: Encoder, level: str, sentences: list[Sentence]) -> None:
 @pytest.mark.parametrize("family", FEW)
 def test_against_autograd_on_a_plain_model(family, level):
     size = {} if family == "gpt2" else {"max_position_embeddings": 128}
-    compare(tiny.randomized(family, **size), level, SENTENCES)
+    compare(tiny.randomize(family, **size), level, SENTENCES)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", [f for f in [*tiny.FAMILIES, *tiny.DECODERS] if f not in FEW])
 def test_every_family_against_autograd_on_a_plain_model(family):
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     for sentence in SHORT:
         compare(encoder, "word", [sentence])
     if encoder.batching == "padded":
@@ -118,7 +118,7 @@ def test_every_family_against_autograd_on_a_plain_model(family):
 @pytest.mark.parametrize("family", ["bert", "albert", "gpt2"])
 def test_against_differences_of_losses(family):
     """One attention weight at a time is a little larger or smaller than it is. The layers of ALBERT share a module."""
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     model = double_of(encoder)
     nudge: dict[str, Any] = {"layer": -1}
     calls = {"seen": 0}
@@ -156,18 +156,18 @@ def test_against_differences_of_losses(family):
 def test_nothing_above_the_diagonal_of_a_causal_model(own_kinds):
     register_kind("test-gradient", "", gradient_of=text_vector)(lambda layer: layer.gradient)
     for kind in (KIND, "test-gradient"):
-        for batch in extract(tiny.randomized("gpt2"), SENTENCES, kind=kind, level="token"):
+        for batch in extract(tiny.randomize("gpt2"), SENTENCES, kind=kind, level="token"):
             assert not batch.maps.triu(1).any()
             below = batch.maps.tril()[0].flatten(0, 1)
             assert (below != 0).any(-1).any(-1).all()
 
 
 def test_one_layer_and_one_head():
-    compare(tiny.randomized("bert", num_hidden_layers=1, num_attention_heads=1), "token", SENTENCES)
+    compare(tiny.randomize("bert", num_hidden_layers=1, num_attention_heads=1), "token", SENTENCES)
 
 
 def test_batches_frozen_parameters_and_modes_of_the_caller_do_not_matter():
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     (together,) = extract(encoder, SENTENCES, kind=KIND)
     for parameter in encoder.model.parameters():
         parameter.requires_grad_(False)
@@ -184,7 +184,7 @@ def test_batches_frozen_parameters_and_modes_of_the_caller_do_not_matter():
 
 
 def test_held_in_bfloat16_and_in_float64():
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     compare(Encoder(double_of(encoder), encoder.tokenizer), "word", SENTENCES)
     held = copy.deepcopy(encoder.model).bfloat16()
     (viewed,) = extract(Encoder(float32_view(held), encoder.tokenizer), SENTENCES, kind=KIND)
@@ -193,7 +193,7 @@ def test_held_in_bfloat16_and_in_float64():
 
 
 def test_only_kinds_that_ask_for_a_gradient_cost_a_backward_pass(monkeypatch):
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     calls = {"backward": 0, "forward": 0}
     grad, run = torch.autograd.grad, encoder._run
 
@@ -228,7 +228,7 @@ def test_gradients_count_as_maps_in_the_bound_on_batches():
 
 def test_gradients_are_released_with_the_attention_of_their_layer():
     makers = [MapMaker(get_kind(kind), "token") for kind in (KIND, "weight")]
-    [batch] = shared_batches(tiny.encoder(), SENTENCES, **kept_for(makers))
+    [batch] = shared_batches(tiny.encoder(), SENTENCES, **needs_of(makers))
     map_batches(makers, batch)
     assert [alpha.numel() for alpha in batch.forward.attentions] == [0, 0, 0]
     assert [gradient.numel() for gradient in batch.forward.gradients[text_vector]] == [0, 0, 0]
@@ -241,7 +241,7 @@ def first_state(states, mask):
 
 def test_kinds_with_different_losses_share_a_pass(own_kinds):
     register_kind("test-first", "", gradient_of=first_state)(lambda layer: layer.gradient)
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     [(mean, first)] = extract_many(encoder, SENTENCES, [MapMaker(get_kind(k), "token") for k in (KIND, "test-first")])
     assert not first.maps[:, -1, :, 1:].any()
     assert first.maps[:, -1, :, 0].any()
@@ -273,7 +273,7 @@ def test_sentences_of_a_layer_have_their_gradients(own_kinds):
 
     register_kind("test-whole", "", gradient_of=text_vector)(lambda layer: layer.gradient)
     register_kind("test-parts", "", gradient_of=text_vector, reads_weights=True)(by_sentence)
-    [(whole, parts)] = extract_many(tiny.randomized(), SENTENCES, ["test-whole", "test-parts"])
+    [(whole, parts)] = extract_many(tiny.randomize(), SENTENCES, ["test-whole", "test-parts"])
     assert torch.equal(whole.maps, parts.maps)
 
 
@@ -294,7 +294,7 @@ def attending(encoder: Encoder, name: str, change: Any) -> None:
 @pytest.mark.parametrize("family", ["bert", "albert"])
 def test_weights_that_are_changed_before_values_are_summed_up_are_noticed(family):
     """They are in the graph, and their rows sum to 1, so that nothing else is wrong with them."""
-    encoder = tiny.randomized(family, max_position_embeddings=128)
+    encoder = tiny.randomize(family, max_position_embeddings=128)
     attending(encoder, "smoothed", lambda alpha: (0.9 * alpha + 0.1 / alpha.shape[-1], alpha))
     list(extract(encoder, SENTENCES[:1]))
     with pytest.raises(ModelError, match=r"layer 1: the attention weights that the model gives are not those"):
@@ -302,7 +302,7 @@ def test_weights_that_are_changed_before_values_are_summed_up_are_noticed(family
 
 
 def test_weights_that_nothing_depends_on_have_no_gradient():
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     attending(encoder, "copied", lambda alpha: (alpha, alpha.clone()))
     with pytest.raises(ModelError, match="its output does not depend on the attention weights"):
         list(extract(encoder, SENTENCES, kind=KIND))
@@ -310,7 +310,7 @@ def test_weights_that_nothing_depends_on_have_no_gradient():
 
 def test_a_family_without_a_row_of_names_has_gradients():
     config = transformers.IBertConfig(**{**tiny.SIZE, "max_position_embeddings": 128}, vocab_size=400, pad_token_id=0)
-    encoder = Encoder(tiny.built(config), tiny.fresh_tokenizer("bytes"))
+    encoder = Encoder(tiny.build(config), tiny.fresh_tokenizer("bytes"))
     for batch in extract(encoder, SENTENCES, kind=KIND):
         assert (batch.maps.amax((2, 3, 4)) > 0).all()
 

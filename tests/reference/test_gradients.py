@@ -36,7 +36,7 @@ def with_mask(encoder: Encoder) -> Encoder:
 
 
 def double_bert() -> tuple[Encoder, transformers.BertForMaskedLM]:
-    encoder = with_mask(tiny.randomized("bert"))
+    encoder = with_mask(tiny.randomize("bert"))
     encoder.model.double()
     torch.manual_seed(0)
     head = transformers.AutoModelForMaskedLM.from_config(encoder.model.config, attn_implementation="eager").double()

@@ -49,11 +49,11 @@ def without_values(model, family, layer, head, size):
 
 @pytest.mark.parametrize("family", VALUES)
 def test_switching_off_is_zeroing_the_values(family):
-    encoder = tiny.randomized(family).double
+    encoder = tiny.randomize(family).double
     pieces = pieces_of(encoder)
     switch = HeadSwitch(encoder, pieces)
     ids, mask = encoder.pad(pieces)
-    whole = tiny.randomized(family).model.double()
+    whole = tiny.randomize(family).model.double()
     for layer in range(encoder.n_layers):
         given = switch.run(layer, [[], *([(layer, head)] for head in range(encoder.n_heads))])
         switch.check_plain(given[0], layer)
@@ -66,7 +66,7 @@ def test_switching_off_is_zeroing_the_values(family):
 
 
 def test_a_head_without_values_changes_nothing():
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     encoder.model.load_state_dict(without_values(encoder.model, "bert", 1, 2, 6).state_dict())
     given = HeadSwitch(encoder, pieces_of(encoder)).run(1, [[], [(1, 2)], [(1, 3)]])
     torch.testing.assert_close(given[1], given[0])  # which lie in other rows of the products
@@ -74,7 +74,7 @@ def test_a_head_without_values_changes_nothing():
 
 
 def test_a_place_after_the_output_projection_is_refused(monkeypatch):
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     pieces = pieces_of(encoder)
     assert encoder.layers  # read and verified with the right row
     after = replace(architectures.ARCHITECTURES["bert"], output="attention.output.dropout")
@@ -93,7 +93,7 @@ def test_a_place_after_the_output_projection_is_refused(monkeypatch):
 )
 def test_logits_of_some_positions_are_those_of_all(family, head):
     """No position is taken for another one, and the module that makes logits is given no other positions."""
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     lm = tiny.language_model(encoder, head)
     pieces = pieces_of(encoder)
     at = torch.tensor([[len(of_input) - 2, 1, 1, 0] for of_input in pieces])
@@ -113,7 +113,7 @@ def test_logits_of_some_positions_are_those_of_all(family, head):
 
 
 def test_a_model_that_does_not_name_its_output_computes_all_logits(monkeypatch):
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     lm, pieces = tiny.language_model(encoder, "MaskedLM"), pieces_of(encoder)
     at = torch.tensor([[2, 0]] * len(pieces))
     expected = HeadSwitch(encoder, pieces, lm, at).plain

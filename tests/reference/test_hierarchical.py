@@ -19,10 +19,10 @@ from attentionology import explain, load_labeled
 from attentionology.analyses import ClassifierOptions, ClassifierTrainingOptions, ExplanationTestOptions, TextOptions
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.explanation.attention.batch import read
-from attentionology.analyses.explanation.attention.exact_adversary import solvable
+from attentionology.analyses.explanation.attention.exact_adversary import is_solvable
 from attentionology.analyses.explanation.attention.measures import jsd, tvd
 from attentionology.analyses.explanation.attention.two_words import decoders, farthest_on_two_words
-from attentionology.analyses.explanation.methods.adversarial import exact
+from attentionology.analyses.explanation.methods.adversarial import exact_adversary
 from attentionology.analyses.explanation.showing.section import explain_figures, explain_table
 from attentionology.corpora_loaders import CorpusError
 from attentionology.extractors import drop, probabilities
@@ -129,7 +129,7 @@ def test_the_classifier_computes_its_formulas():
         np.testing.assert_allclose(state.alpha[row, 0, : len(text)], alpha, atol=1e-6)
         np.testing.assert_allclose(found[row], expected, atol=1e-6)
         assert state.word_of[row][state.word_of[row] >= 0].bincount().tolist() == [len(s.split()) for s in text]
-    assert solvable(model)
+    assert is_solvable(model)
 
 
 @pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
@@ -156,7 +156,7 @@ def test_the_farthest_attention_on_two_sentences_is_that_of_a_scan(classes):
     assert (best.numpy() <= np.array(found) + 1e-9).all()
     np.testing.assert_allclose(found, best.numpy(), atol=0.02)
     if len(classes) == 2:
-        np.testing.assert_allclose(found, exact(batch, epsilon=0.02)["exact_jsd"], atol=2e-9)
+        np.testing.assert_allclose(found, exact_adversary(batch, epsilon=0.02)["exact_jsd"], atol=2e-9)
 
 
 def test_gradients_are_those_of_the_words_of_a_sentence():

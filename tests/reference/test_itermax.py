@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from attentionology.analyses.alignment.decisions import SAME, in_float64, iterated_links, itermax
+from attentionology.analyses.alignment.decisions import SAME, in_float64, iterate_links, itermax
 from attentionology.analyses.alignment.links import LinkMaker
 from attentionology.analyses.alignment.series import ITERMAX, Series
 from attentionology.corpora_loaders.alignment import SentencePair
@@ -68,10 +68,10 @@ def test_what_float32_cannot_decide_is_decided_in_float64():
         recompute=lambda *_: [exact[None, None]],
         columns=columns,
     )
-    links, close = iterated_links(batch, batch.noise)
+    links, close = iterate_links(batch, batch.noise)
     assert close.tolist() == [[True]]
     assert as_links(links[0, 0, 0]) == naive_itermax(exact.float().numpy())
-    links, close = iterated_links(in_float64(batch, 0), SAME * batch.noise)
+    links, close = iterate_links(in_float64(batch, 0), SAME * batch.noise)
     assert close.tolist() == [[False]]
     assert as_links(links[0, 0, 0]) == naive_itermax(exact.numpy()) == {(1, 0), (0, 1)}
 

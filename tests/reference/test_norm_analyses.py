@@ -69,7 +69,7 @@ def naive_ratios(layer: Naive, i: int) -> dict[str, float]:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_mixing_ratios(family, sentences):
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     metric = MixingRatios(encoder.n_layers)
     for batch in tiny.batches(NormMaker(), encoder, sentences, batch_cells=300):
         metric.update(batch)
@@ -94,7 +94,7 @@ def test_mixing_ratios(family, sentences):
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_shares(family, sentences):
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     metric = NormShares(encoder.n_layers, encoder.n_heads)
     for batch in tiny.batches(NormMaker(), encoder, sentences, batch_cells=300):
         metric.update(batch)
@@ -125,7 +125,7 @@ def test_shares(family, sentences):
 
 @pytest.mark.slow
 def test_frequency(sentences):
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     metric = FrequencyCorrelation(VOCABULARY)
     for batch in tiny.batches(NormMaker(), encoder, sentences, batch_cells=300):
         metric.update(batch)
@@ -156,7 +156,7 @@ def test_frequency(sentences):
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_change_and_amplification(family, sentences):
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     pre = family != "bert"
     kinds = ("attnres", "attnresln", "atbff", "atbffres") if pre else ("attnresln", "atbff", "atbffres", "atbffresln")
     components = ("LN", "FF", "RES") if pre else ("FF", "RES", "LN")
@@ -190,7 +190,7 @@ def test_change_and_amplification(family, sentences):
 
 
 def test_parts_of_a_corpus_merge_to_the_whole(sentences):
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     norms = list(tiny.batches(NormMaker(), encoder, sentences, batch_cells=300))
     stages = list(tiny.batches(StageMaker(), encoder, sentences, batch_cells=300))
     makers: list[tuple[Any, list[Any]]] = [

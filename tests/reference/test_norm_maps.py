@@ -25,7 +25,7 @@ SENTENCES = [
 ]
 
 
-encoder_of = functools.cache(tiny.randomized)
+encoder_of = functools.cache(tiny.randomize)
 
 
 @functools.cache
@@ -95,7 +95,7 @@ def test_feed_forward_kinds_with_other_activations(activation, ff_bias):
 
 @pytest.mark.parametrize("ff_bias", ["input", "fixed"])
 def test_gated_feed_forward_with_biases(ff_bias):
-    encoder = tiny.randomized("modernbert", mlp_bias=True, attention_bias=True, norm_bias=True)
+    encoder = tiny.randomize("modernbert", mlp_bias=True, attention_bias=True, norm_bias=True)
     compare(encoder, "atbffres", "token", ff_bias=ff_bias)
 
 

@@ -39,7 +39,7 @@ RELATIONS = ("det", "nsubj", "root", "det", "obj", "punct")
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_dispersion(family, sentences):
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     metric = WeightsAndNorms(encoder.n_layers, encoder.n_heads)
     for batch in tiny.batches(NormMaker(), encoder, sentences, batch_cells=300):
         metric.update(batch)
@@ -72,7 +72,7 @@ def test_dispersion(family, sentences):
 
 def test_spread_of_large_and_of_tiny_norms():
     """Sums of squares hold a million tokens of norm 3,000, and do not lose norms of 0.001."""
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     [batch] = tiny.batches(NormMaker(), encoder, [Sentence("s", ("the", "dog"))])
     for size in (3000.0, 0.001):
         metric = WeightsAndNorms(encoder.n_layers, encoder.n_heads)
@@ -88,7 +88,7 @@ def test_spread_of_large_and_of_tiny_norms():
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_correlation_of_weight_and_norm(family, sentences):
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     metric = WeightsAndNorms(encoder.n_layers, encoder.n_heads)
     for batch in tiny.batches(NormMaker(), encoder, sentences, batch_cells=300):
         metric.update(batch)
@@ -172,7 +172,7 @@ def type_of(i: int, j: int, pieces, sentence: Sentence, classes: list[str]) -> t
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_behind_the_feed_forward_block(family, sentences):
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     pre = family != "bert"
     ff = 1 if pre else 0
     kinds = ("attnres", "attnresln", "atbff", "atbffres") if pre else ("attnresln", "atbff", "atbffres", "atbffresln")
@@ -261,7 +261,7 @@ def test_behind_the_feed_forward_block(family, sentences):
 
 
 def test_counts_of_treebanks_with_other_relations_add_up(sentences):
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     batches = list(tiny.batches(StageMaker(), encoder, [*sentences[:3], sentences[-2]], batch_cells=60))
     inventories = [list(dict.fromkeys(r for s in b.sentences for r in s.relations)) for b in batches]
     arguments: list[dict[str, Any]] = [

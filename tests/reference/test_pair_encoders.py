@@ -91,7 +91,7 @@ def special(tokenizer: Any) -> tuple[str, str]:
 
 def encoder_of(family: str, method: PairMethod) -> PairEncoder:
     tokenizer = tiny.fresh_tokenizer(tiny.FAMILIES[family][0])
-    encoder = Encoder(tiny.randomized(family).model, tokenizer, f"tiny {family}")
+    encoder = Encoder(tiny.randomize(family).model, tokenizer, f"tiny {family}")
     names = special(tokenizer)
     # The tokenizers of the tests have no template of their own for two texts.
     pairs = "[CLS] $A [SEP] $B:1 [SEP]:1" if names[0] == "[CLS]" else "<s> $A </s> </s> $B </s>"

@@ -27,8 +27,8 @@ from attentionology.analyses.pairs.scores import (
     ScoreMaker,
     Scorer,
     WithoutMaker,
-    scored_causally,
-    scored_with_masks,
+    causal_scoring,
+    masked_scoring,
 )
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MapBatch, ModelError, SharedBatch
@@ -56,7 +56,7 @@ def with_roles(style: str, **roles: str) -> Any:
 
 
 def encoder_with(family: str, **roles: str) -> Any:
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     for role, token in roles.items():
         setattr(encoder.tokenizer, f"{role}_token", token)
     return encoder
@@ -78,26 +78,26 @@ def test_a_causal_model_begins_with_bos_or_eos_and_the_sentence_as_it_is_written
     tokenizer = with_roles("bytes without specials", eos="<|endoftext|>")
     tokenizer.backend_tokenizer.pre_tokenizer.add_prefix_space = True  # as for words of treebanks
     end = tokenizer.eos_token_id
-    plain, spaced = (scored_causally(tokenizer, "the dog", harness=each) for each in (False, True))
+    plain, spaced = (causal_scoring(tokenizer, "the dog", harness=each) for each in (False, True))
     assert plain.rows[0][0] == spaced.rows[0][0] == end
     assert tokenizer.decode(plain.rows[0][1:]) == "the dog"
     assert tokenizer.decode(spaced.rows[0][1:]) == " the dog"
     assert plain.targets == plain.rows[0][1:]
     assert plain.at == [(0, index) for index in range(len(plain.targets))]
     assert tokenizer.backend_tokenizer.pre_tokenizer.add_prefix_space
-    begins = scored_causally(tokenizer, "<|endoftext|>the dog")
+    begins = causal_scoring(tokenizer, "<|endoftext|>the dog")
     assert begins.rows == plain.rows  # its first piece is the context
     tokenizer.bos_token = "d"
-    assert scored_causally(tokenizer, "the dog").rows[0][0] == tokenizer.bos_token_id
+    assert causal_scoring(tokenizer, "the dog").rows[0][0] == tokenizer.bos_token_id
     with pytest.raises(ModelError, match="neither a BOS nor an EOS"):
-        scored_causally(with_roles("bytes without specials"), "the dog")
+        causal_scoring(with_roles("bytes without specials"), "the dog")
 
 
 def test_a_bigram_model_gives_the_sum_by_hand(causal):
     encoder, _ = causal
     table = torch.randn(len(encoder.tokenizer), len(encoder.tokenizer), generator=torch.Generator().manual_seed(1))
     score, pieces = Scorer(Toy(table), causal=True).score(encoder, TEXT)
-    row = scored_causally(encoder.tokenizer, TEXT).rows[0]
+    row = causal_scoring(encoder.tokenizer, TEXT).rows[0]
     log_p = table.double().log_softmax(-1)
     assert pieces == len(row) - 1
     assert score == pytest.approx(sum(float(log_p[one, two]) for one, two in itertools.pairwise(row)), rel=1e-9)
@@ -138,9 +138,9 @@ def test_of_words_of_one_piece_both_masked_scores_are_the_same():
     words = [word for word in sorted(tokenizer.get_vocab()) if word.isalpha() and len(word) > 2][:5]
     text = " ".join(words)
     assert len(tokenizer(text).input_ids) == len(words) + 2
-    one, other = (scored_with_masks(tokenizer, text, within_words=each) for each in (True, False))
+    one, other = (masked_scoring(tokenizer, text, within_words=each) for each in (True, False))
     assert one == other
-    long = [scored_with_masks(tokenizer, TEXT, within_words=each).rows for each in (True, False)]
+    long = [masked_scoring(tokenizer, TEXT, within_words=each).rows for each in (True, False)]
     assert long[0] != long[1]
 
 

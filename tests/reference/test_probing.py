@@ -175,7 +175,7 @@ def counts(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         (folder / "model").mkdir()
-        model = tiny.saved(folder / "model", max_position_embeddings=512)
+        model = tiny.save(folder / "model", max_position_embeddings=512)
         return both(model, files, (2,), 1, patch, rank=4)
 
 

@@ -22,7 +22,7 @@ from attentionology.analyses.dependency.spanning import (
     spanning_trees,
     tree_counts,
     tree_findings,
-    united,
+    unite_ensembles,
 )
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
 from attentionology.corpora_loaders import Sentence, load_treebank
@@ -32,7 +32,7 @@ from tests import tiny
 from tests.dependency import dependency_section, explored_dependency
 from tests.maps import batch_of
 from tests.reference.naive import around_choices
-from tests.shown_tables import as_shown, distinct, in_latex, on_page, with_unit
+from tests.shown_tables import as_shown, distinct_table, in_latex, on_page, with_unit
 
 WAYS = ("dep->head", "head->dep", "both")
 SHAPE = (2, 2, 3)
@@ -215,12 +215,12 @@ def test_without_directions_both_chains_are_the_neighbors():
 
 
 def test_the_heads_of_all_relations_are_united():
-    assert united([[(3, 1), (), (2,)], [(1, 4), (5,), (2,)]]) == [(1, 3, 4), (5,), (2,)]
-    assert united([]) == []
+    assert unite_ensembles([[(3, 1), (), (2,)], [(1, 4), (5,), (2,)]]) == [(1, 3, 4), (5,), (2,)]
+    assert unite_ensembles([]) == []
 
 
 def test_the_table_says_what_the_csv_file_says(made):
-    best = distinct(made.best)
+    best = distinct_table(made.best)
     shown = shown_trees(made._replace(best=best))
     expected = [
         {
@@ -268,7 +268,7 @@ def test_the_finding_says_better_only_with_both_whole_intervals(made):
 
 
 def test_the_finding_has_the_numbers_of_its_score(made):
-    best = distinct(made.best)
+    best = distinct_table(made.best)
     best["total"] = range(1001, 1005)
     best["heads"] = ["1-1", "1-2 + 1-1", "2-1←", "2-2 + 1-2"]
     rows = {(row["score"], row["maps"]): row for row in rows_of(best)}

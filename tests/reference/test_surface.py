@@ -124,7 +124,7 @@ def test_on_what_a_model_gives(family, smoothing, level):
 @pytest.mark.parametrize("smoothing", [0.0, 1e-4])
 def test_learned_sinks_are_a_class_of_their_own(level, smoothing):
     """What the rows of gpt-oss lack to 1 goes to the sink, and entropies are those of what goes to tokens."""
-    encoder = tiny.randomized("gpt_oss")
+    encoder = tiny.randomize("gpt_oss")
     batches = list(extract(encoder, load_treebank(SAMPLE_TREEBANK, limit=5), level=level))
     metric = SurfaceStatistics(3, 4, smoothing=smoothing, causal=True, sinks=True)
     for batch in batches:
@@ -145,7 +145,7 @@ def test_rows_above_one_are_no_rows_with_sinks():
 
 def test_a_run_shows_the_share_of_learned_sinks():
     """The terminal, the figure, the explorer and the comparable statistics show the values of the table."""
-    run = analyze(tiny.randomized("gpt_oss"), load_treebank(SAMPLE_TREEBANK, limit=4), analyses=["surface", "clusters"])
+    run = analyze(tiny.randomize("gpt_oss"), load_treebank(SAMPLE_TREEBANK, limit=4), analyses=["surface", "clusters"])
     layers, heads = run.surface.tables.layers, run.surface.tables.heads
     shown = layers_table(run.surface)
     column = next(column for column in shown.columns if column.heading == "learned sink")
@@ -158,7 +158,7 @@ def test_a_run_shows_the_share_of_learned_sinks():
     assert any("learned sinks" in note for note in run.surface.notes)
     by_row = MapOptions(("weight",), normalize="row")
     treebank = load_treebank(SAMPLE_TREEBANK, limit=4)
-    divided = analyze(tiny.randomized("gpt_oss"), treebank, analyses=["surface"], options=by_row)
+    divided = analyze(tiny.randomize("gpt_oss"), treebank, analyses=["surface"], options=by_row)
     assert "learned_sink" not in divided.surface.tables.heads
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attentionology.analyses.alignment.accuracy import AlignmentAccuracy
-from attentionology.analyses.alignment.decisions import symmetrized
+from attentionology.analyses.alignment.decisions import symmetrize
 from attentionology.analyses.alignment.links import links_of
 from attentionology.analyses.alignment.scores import LinkCounts, count_links
 from attentionology.analyses.alignment.series import SYMMETRIZATIONS, Series
@@ -76,7 +76,7 @@ def test_symmetrization_is_that_of_the_pseudocode(method):
         forward = {(generator.randrange(size[0]), j) for j in range(size[1]) if generator.random() < 0.8}
         reverse = {(i, generator.randrange(size[1])) for i in range(size[0])}
         expected = naive_symmetrized(forward, reverse, size, method)
-        assert as_links(symmetrized(table(forward, size), table(reverse, size), method)) == expected
+        assert as_links(symmetrize(table(forward, size), table(reverse, size), method)) == expected
         grown += len(expected - (forward & reverse))
     assert bool(grown) == (method != "intersection")
 
@@ -86,15 +86,15 @@ def test_a_worked_example():
     forward = table({(0, 0), (1, 1), (1, 2), (3, 3)}, (5, 4))
     reverse = table({(0, 0), (1, 1), (2, 2), (3, 0), (4, 3)}, (5, 4))
     both = {(0, 0), (1, 1)}
-    assert as_links(symmetrized(forward, reverse, "intersection")) == both
+    assert as_links(symmetrize(forward, reverse, "intersection")) == both
     grown = both | {(1, 2), (2, 2)}  # target word 2 is free, then source word 2; (3, 3) is beside (2, 2)
-    assert as_links(symmetrized(forward, reverse, "grow-diag")) == grown | {(3, 3), (4, 3)}
+    assert as_links(symmetrize(forward, reverse, "grow-diag")) == grown | {(3, 3), (4, 3)}
     lone = table({(0, 0)}, (4, 4))
     far = table({(0, 0), (3, 3)}, (4, 4))
-    assert as_links(symmetrized(lone, far, "grow-diag")) == {(0, 0)}
-    assert as_links(symmetrized(lone, far, "grow-diag-final")) == {(0, 0), (3, 3)}
+    assert as_links(symmetrize(lone, far, "grow-diag")) == {(0, 0)}
+    assert as_links(symmetrize(lone, far, "grow-diag-final")) == {(0, 0), (3, 3)}
     with pytest.raises(ValueError, match="unknown symmetrization 'median'"):
-        symmetrized(forward, reverse, "median")
+        symmetrize(forward, reverse, "median")
 
 
 def naive_reverse(cells: np.ndarray) -> Links:

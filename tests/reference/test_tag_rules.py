@@ -30,7 +30,7 @@ from tests import tiny
 from tests.dependency import against_tags, made_results
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.reference.naive import around, of_splits
-from tests.shown_tables import distinct, in_latex, on_page, percent
+from tests.shown_tables import distinct_table, in_latex, on_page, percent
 
 OFFSETS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
 REPLICATES = 40
@@ -186,7 +186,7 @@ def test_what_is_shown_is_what_the_table_says(corpus):
     best = tables.best.join(rule_columns(rules, rows, counts, replicates, accuracy.groups), on="relation")
     added = {name for column in BeyondTags.added for name in column.names.split()}
     assert set(best.columns) - set(BEST.names) == added
-    best = distinct(best)
+    best = distinct_table(best)
     shown = against_tags(made_results(tables.cells, best, min_count=1))
     (row,) = [row for row in best.to_dict("records") if row["relation"] == "obj"]
     (cells,) = [cells for cells in on_page(shown) if cells["relation"] == "obj"]
@@ -212,7 +212,7 @@ def test_what_is_shown_is_what_the_table_says(corpus):
 
 
 def test_a_run_counts_rules_where_words_have_parts_of_speech():
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     texts = load_treebank(SAMPLE_TREEBANK).sentences[:6]
     tagged, bare = (
         attentionology.analyze(encoder, attentionology.Treebank(tuple(each)), analyses="dependency")["dependency"]
@@ -233,7 +233,7 @@ def test_a_treebank_of_single_words_has_no_relation_to_choose_a_rule_for():
 
 def test_gains_of_runs_are_those_of_the_table_and_the_strongest_rule_is_subtracted():
     run = attentionology.analyze(
-        tiny.randomized("bert"),
+        tiny.randomize("bert"),
         attentionology.Treebank(load_treebank(SAMPLE_TREEBANK).sentences[:40]),
         analyses="dependency",
         options=attentionology.CountOptions(replicates=30),

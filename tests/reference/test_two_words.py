@@ -22,7 +22,7 @@ from attentionology.analyses.explanation.attention.two_words import (
     farthest_tried,
     has_decoder,
 )
-from attentionology.analyses.explanation.methods.adversarial import by_gradient, exact
+from attentionology.analyses.explanation.methods.adversarial import by_gradient, exact_adversary
 from attentionology.extractors import WordsWithQuery
 from attentionology.probes.classifiers import QueryClassifier, Vocabulary
 from tests.reference import naive_erasure as naive
@@ -267,7 +267,7 @@ def test_decoders_give_the_logits_of_their_models():
 def test_the_exact_adversary_is_that_of_the_decoder():
     texts = some_texts([2, 3, 5, 9, 14], seed=8)
     model = built()
-    best = examine(model, list("abcde"), texts, {"e": partial(exact, epsilon=0.1)})["exact_jsd"]
+    best = examine(model, list("abcde"), texts, {"e": partial(exact_adversary, epsilon=0.1)})["exact_jsd"]
     for text, expected in zip(texts, best, strict=True):
         ((decoder, alpha),) = decoders(read(model, ["it"], [text]))
         assert farthest_on_two_words(decoder, alpha, 0.1).jsd == pytest.approx(expected, abs=2e-9)

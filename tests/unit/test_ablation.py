@@ -35,7 +35,7 @@ EVERY_HEAD = tuple((layer, head) for layer in range(3) for head in range(4))
 
 @pytest.fixture(scope="module")
 def encoder():
-    return tiny.randomized("bert")
+    return tiny.randomize("bert")
 
 
 def words_of(encoder, model, sentence):
@@ -155,7 +155,7 @@ def test_intervals_are_those_of_a_bootstrap_over_sentences():
 @pytest.fixture(scope="module")
 def planted():
     """A masked-LM whose only head with values is 2-3: it copies what stands at [SEP] into every position."""
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     encoder.tokenizer.mask_token = "[MASK]"
     head = tiny.language_model(encoder, "MaskedLM")
     for layer, number in EVERY_HEAD:
@@ -353,7 +353,7 @@ def test_some_heads_alone(encoder):
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
 def test_next_words_are_predicted_without_a_head(family):
     """The loss of a word is the sum of −log p of its pieces; what the head gives is cut out of the projection."""
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     lm = tiny.language_model(encoder, "CausalLM")
     layer, head, size = 1, 2, 6
     with torch.no_grad():  # the columns of the output projection are those of what the head gives

@@ -9,7 +9,7 @@ import torch
 from attentionology.analyses.ablation.effects import AblationMaker, HeadMeans
 from attentionology.analyses.ablation.heads import HeadEffects
 from attentionology.analyses.ablation.pruning import PruningMaker
-from attentionology.analyses.counting.exact_sums import added
+from attentionology.analyses.counting.exact_sums import add_values
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import shared_batches
@@ -22,7 +22,7 @@ EVERY_HEAD = tuple((layer, head) for layer in range(3) for head in range(4))
 @pytest.fixture(scope="module")
 def models():
     """The encoder, and what makes effects on vectors, on masked pieces and on next words."""
-    masked, causal = tiny.randomized("bert"), tiny.randomized("gpt2")
+    masked, causal = tiny.randomize("bert"), tiny.randomize("gpt2")
     masked.tokenizer.mask_token = "[MASK]"
     return {
         "vectors": (masked, {}),
@@ -47,7 +47,7 @@ def test_batches_order_parts_and_threads_give_the_same_bits(models, measured):
         for batch in shared_batches(encoder, sentences, batch_cells=batch_cells):
             metric.update(maker.of(batch))
             for sums, _ in PruningMaker(sets, maker).of(batch):
-                curves = added(curves, sums[None])
+                curves = add_values(curves, sums[None])
         return metric, curves
 
     whole, curves = counted(MIXED, 4000, MIXED)  # in two batches or so

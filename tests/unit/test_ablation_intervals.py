@@ -15,7 +15,7 @@ from scipy import stats
 from attentionology.analyses.ablation.effects import EffectBatch
 from attentionology.analyses.ablation.heads import HeadEffects, head_tables
 from attentionology.analyses.ablation.rows import FEWEST_SENTENCES
-from attentionology.analyses.counting.stored_metrics import MetricStates, added_up
+from attentionology.analyses.counting.stored_metrics import MetricStates, add_up
 from attentionology.corpora_loaders import Sentence
 
 Values = npt.NDArray[np.float64]
@@ -94,10 +94,10 @@ def test_counts_of_earlier_versions_have_no_paired_intervals() -> None:
     stored = MetricStates.of(first, arguments)
     older = replace(stored, tensors={**stored.tensors}, versions=[{"attentionology": "0.3.0"}])
     del older.tensors["pairs"]  # type: ignore[attr-defined]
-    newer, _ = added_up([stored, MetricStates.of(second, arguments)], HeadEffects)
-    mixed, _ = added_up([older, MetricStates.of(second, arguments)], HeadEffects)
+    newer, _ = add_up([stored, MetricStates.of(second, arguments)], HeadEffects)
+    mixed, _ = add_up([older, MetricStates.of(second, arguments)], HeadEffects)
     related = MetricStates.of(counted(values[5:], heads, ("obj",)), {**arguments, "relations": ["obj"]})
-    absorbed, _ = added_up([older, related], HeadEffects)
+    absorbed, _ = add_up([older, related], HeadEffects)
     np.testing.assert_array_equal(newer.leads(0, 0), whole.leads(0, 0))
     assert np.isfinite(newer.leads(0, 0)).all()
     for metric in (older.restore(HeadEffects), mixed, absorbed):

@@ -30,7 +30,7 @@ def maps_of(model, **options):
 
 
 def test_all_that_stands_for_a_model_gives_the_same_maps(tmp_path):
-    folder = tiny.saved(tmp_path)
+    folder = tiny.save(tmp_path)
     encoder = tiny.encoder("bert")
     loaded = transformers.AutoModel.from_pretrained(folder)
     with_head = transformers.BertForMaskedLM(loaded.config)

@@ -36,7 +36,7 @@ SENTENCES = [Sentence("a", ("an", "unbelievably", "long", "sentence", "."), ()),
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_contributions_and_biases_add_up_to_the_output(variant):
     family = variant.split(" ")[0]
-    encoder = tiny.randomized(family, **VARIANTS[variant])
+    encoder = tiny.randomize(family, **VARIANTS[variant])
     encoder.model.double()  # not encoder.double, whose modules cannot be replaced
     if family == "deberta":  # its own layer norm computes in float32
         for name, module in list(encoder.model.named_modules()):
@@ -157,7 +157,7 @@ def test_adapters_are_noticed_before_and_after_the_weights_were_read():
 )  # fmt: skip
 def test_heads_set_to_zero_behind_the_back_of_autograd_count(kind):
     """The usual way to ablate a head changes no version counter."""
-    encoder, fresh = tiny.randomized(), tiny.randomized()
+    encoder, fresh = tiny.randomize(), tiny.randomize()
     (before,) = extract(encoder, SENTENCES, kind=kind)
     (exact_before,) = before.exact([0])
     for one in (encoder, fresh):
@@ -170,7 +170,7 @@ def test_heads_set_to_zero_behind_the_back_of_autograd_count(kind):
 
 
 def test_a_model_moved_to_another_precision_is_read_again():
-    encoder = tiny.randomized()
+    encoder = tiny.randomize()
     list(extract(encoder, SENTENCES, kind="attnresln"))
     encoder.model.double()
     (batch,) = extract(encoder, SENTENCES, kind="attnresln")

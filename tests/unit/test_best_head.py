@@ -16,7 +16,7 @@ from attentionology.analyses.counting.best_head import (
     interval,
     intervals,
     rates,
-    scored_choices,
+    score_choices,
 )
 from attentionology.analyses.counting.held_out import (
     best_in_replicates,
@@ -53,7 +53,7 @@ def test_choices_on_halves_against_a_loop(seed):
                 best = naive_best(chosen)
                 assert argbest(chosen) == best
                 expected.append((split, best, int(scored[best]), n))
-    heads, scores, totals = scored_choices(correct, total)
+    heads, scores, totals = score_choices(correct, total)
     choosing = np.stack([total[1:], total[0] - total[1:]], axis=1).ravel()  # an empty half chooses nothing
     choices = zip(heads, scores.ravel(), totals.ravel(), choosing, strict=True)
     found = [(number // 2, head, right, n) for number, (head, right, n, size) in enumerate(choices) if size]
@@ -214,7 +214,7 @@ def test_empty_halves_do_not_change_the_order_in_which_deviations_are_added_up(s
         for chosen, chosen_size in ((half, size), (correct[0] - half, total[0] - size)):
             if chosen_size:
                 times[naive_best(chosen)] += int(total[0] - chosen_size)
-    _, right, scored = scored_choices(correct, total)
+    _, right, scored = score_choices(correct, total)
     deviations = (
         score_deviations([0], times, correct[0], n, by_replicate),
         choice_deviations(best_in_replicates([0], by_replicate), correct[0], n),

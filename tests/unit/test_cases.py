@@ -25,7 +25,7 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.reports import Section
 from attentionology.storage import plugins
 from tests import tiny
-from tests.maps import inflated
+from tests.maps import inflate
 from tests.packages import install
 
 STORED = 6
@@ -131,7 +131,7 @@ def test_cases_come_first_and_are_judged_by_the_analysis(tmp_path: Path) -> None
         assert {(case.name, case.guesses) for case in sentence.cases} <= {("distant subject", ("verb->subject",))}
         (source,) = [each for each in treebank if each.id == name]
         ((_, maps),) = next(extract(encoder, [source])).unpadded()
-        guesses = np.frombuffer(inflated(sentence.guesses["weight/verb->subject"]), "<u2").reshape(maps.shape[:3])
+        guesses = np.frombuffer(inflate(sentence.guesses["weight/verb->subject"]), "<u2").reshape(maps.shape[:3])
         for case in sentence.cases:
             picks = naive_picks(maps, case.row)
             assert guesses[..., case.row].tolist() == picks

@@ -16,7 +16,7 @@ from matplotlib.patches import Patch
 
 from attentionology.analyses.shared.input_options import default_folder
 from attentionology.reports.columns import TableColumn
-from attentionology.reports.drawing import panel, save, series_label, styled
+from attentionology.reports.drawing import panel, save, series_label, with_style
 from attentionology.reports.table import ShownTable
 from attentionology.storage.characters import file_name, in_document, in_html, in_latex, one_line, visible
 from attentionology.storage.errors import AttentionologyError
@@ -94,7 +94,7 @@ def test_errors_show_what_they_quote():
     assert str(AttentionologyError("no relation \x1b[31m\u202e")) == "no relation \\u001b[31m\\u202e"
 
 
-@styled
+@with_style
 def figure_of(names: list[str]) -> Figure:
     figure, axes = panel(3, 3)
     axes.plot(range(len(names)), range(len(names)), label=series_label(names[0]))

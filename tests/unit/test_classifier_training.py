@@ -13,7 +13,7 @@ import torch
 from attentionology.analyses.explanation.attention.readings import Given, reading, uniform_rows
 from attentionology.extractors.replaceable.attention_model import Special, TextState, probabilities
 from attentionology.probes.classifiers import AttentionClassifier, ClassifierRecipe, CrossEntropy, Imitation, train
-from attentionology.probes.classifiers.training import mean_auc, shuffled_batches
+from attentionology.probes.classifiers.training import mean_auc, shuffle_batches
 from attentionology.probes.training import TrainingError
 from tests.unit.classified import ENCODERS, built, seeded, some_texts, weights
 
@@ -169,14 +169,14 @@ def test_auc_worked_by_hand():
 
 def test_batches_are_of_similar_length_and_another_order_every_epoch():
     texts = some_texts(np.random.default_rng(0).integers(0, 50, size=103))
-    batches = list(shuffled_batches(texts, 8, (0, 1)))
+    batches = list(shuffle_batches(texts, 8, (0, 1)))
     assert sorted(itertools.chain(*batches)) == list(range(103))
     assert sorted(map(len, batches)) == [7] + [8] * 12
     spread = [max(len(texts[i]) for i in batch) - min(len(texts[i]) for i in batch) for batch in batches]
     assert np.mean(spread) < 10
-    assert list(shuffled_batches(texts, 8, (0, 1))) == batches
-    assert list(shuffled_batches(texts, 8, (0, 2))) != batches
-    assert list(shuffled_batches(texts, 8, (1, 1))) != batches
+    assert list(shuffle_batches(texts, 8, (0, 1))) == batches
+    assert list(shuffle_batches(texts, 8, (0, 2))) != batches
+    assert list(shuffle_batches(texts, 8, (1, 1))) != batches
 
 
 def test_what_cannot_be_learned_from():

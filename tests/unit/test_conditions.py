@@ -46,7 +46,7 @@ CONFIGS = {
 
 
 def encoder(name: str) -> Encoder:
-    return Encoder(tiny.built(CONFIGS[name]), tiny.fresh_tokenizer("wordpiece"), name)
+    return Encoder(tiny.build(CONFIGS[name]), tiny.fresh_tokenizer("wordpiece"), name)
 
 
 def alone(built: Any, pieces: Pieces) -> list[torch.Tensor]:
@@ -147,7 +147,7 @@ def test_big_bird_reads_short_inputs_as_it_does_with_full_attention():
     read = encoder("big_bird")
     assert read.max_length == 28
     assert any("28 pieces" in warning and "original_full" in warning for warning in read.warnings)
-    full = tiny.built(CONFIGS["big_bird, full"])
+    full = tiny.build(CONFIGS["big_bird, full"])
     full.load_state_dict(read.model.state_dict())
     pieces = tiny.pieces(read, SENTENCES[2])
     pieces = replace(pieces, ids=pieces.ids[:20])
@@ -158,7 +158,7 @@ def test_big_bird_reads_short_inputs_as_it_does_with_full_attention():
 
 def without_special_tokens(folder: Path) -> str:
     """A saved model whose tokenizer puts nothing around a text, although it has the tokens."""
-    path = tiny.saved(folder, max_position_embeddings=200)
+    path = tiny.save(folder, max_position_embeddings=200)
     file = folder / "tokenizer.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "post_processor": None}))
     return path

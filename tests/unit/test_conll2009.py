@@ -81,7 +81,7 @@ def test_the_same_trees_in_both_formats_are_equal(write):
 
 def test_an_analysis_has_the_numbers_of_the_same_trees_in_conllu(write, tmp_path):
     trees = write(in_conll2009(SAMPLE_TREEBANK.read_text(encoding="utf-8")))
-    model = tiny.saved(tmp_path / "model", max_position_embeddings=200)
+    model = tiny.save(tmp_path / "model", max_position_embeddings=200)
     tables = []
     for number, corpus in enumerate((str(trees), "sample")):
         out = tmp_path / f"run{number}"

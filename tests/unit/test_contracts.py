@@ -145,7 +145,7 @@ def test_questions(analysis, question, shared):
 
 def test_the_question_of_groups_of_documents(monkeypatch):
     """The documents of the check belong to no groups, so that each gets one."""
-    loaded = corpora.loaded
+    loaded = corpora.load_corpora
 
     def in_groups(paths, **kinds):
         documents: Any = loaded(paths, **kinds)
@@ -155,7 +155,7 @@ def test_the_question_of_groups_of_documents(monkeypatch):
         )
         return Documents(documents.sentences, files=documents.files, documents=labeled)
 
-    monkeypatch.setattr(corpora, "loaded", in_groups)
+    monkeypatch.setattr(corpora, "load_corpora", in_groups)
     check_question(Contrasts, Coreference)
 
 

@@ -82,7 +82,7 @@ def load(tmp_path, monkeypatch):
 @pytest.fixture
 def model(tmp_path):
     """A tiny model on disk."""
-    return tiny.saved(tmp_path / "model", max_position_embeddings=200)
+    return tiny.save(tmp_path / "model", max_position_embeddings=200)
 
 
 @pytest.fixture

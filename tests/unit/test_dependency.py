@@ -12,7 +12,7 @@ import torch
 
 import attentionology
 from attentionology.analyses.contract import OptionError
-from attentionology.analyses.dependency.accuracy import Asked, DependencyAccuracy
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy, RowChoice
 from attentionology.analyses.dependency.failures import DependencyFailures
 from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.shared.options import CountOptions
@@ -130,7 +130,7 @@ def counts_of(texts, maps, replicates=30):
 
 def test_a_group_is_what_its_words_are_as_one_relation():
     texts, maps = random_corpus(2)
-    grouped = counts_of(texts, maps).compute(Asked((), (ARGUMENTS,))).best.set_index("relation").loc["core"]
+    grouped = counts_of(texts, maps).compute(RowChoice((), (ARGUMENTS,))).best.set_index("relation").loc["core"]
     renamed = [
         dataclasses.replace(text, relations=tuple("det:x" if r in ARGUMENTS[1] else r for r in text.relations))
         for text in texts
@@ -145,7 +145,7 @@ def test_only_what_was_asked_has_rows_with_the_numbers_of_all():
     texts, maps = random_corpus(2)
     counts = counts_of(texts, maps)
     whole = counts.compute().best.set_index("relation")
-    asked = counts.compute(Asked(("obj", "all", "nsubj"), (ARGUMENTS,)))
+    asked = counts.compute(RowChoice(("obj", "all", "nsubj"), (ARGUMENTS,)))
     assert sorted(asked.best["relation"][2:]) == ["nsubj", "obj"]
     assert list(asked.best["relation"][:2]) == ["all", "core"]
     assert set(asked.cells["relation"]) == {"all", "core", "nsubj", "obj"}

@@ -13,10 +13,10 @@ from attentionology.analyses.dependency.findings import findings_of, strongest_r
 from attentionology.analyses.dependency.rows import DependencyResults
 from attentionology.analyses.dependency.rules import Rules
 from attentionology.analyses.shared.failures import FailureTables
-from attentionology.reports.explorer.contribution import together
+from attentionology.reports.explorer.contribution import join_contributions
 from tests.dependency import explored_dependency, made_results
 from tests.maps import counted_words
-from tests.shown_tables import distinct, with_unit
+from tests.shown_tables import distinct_table, with_unit
 
 WORDED = {"dep->head": "dependent → head", "head->dep": "head → dependent"}
 
@@ -25,7 +25,7 @@ def test_phrases_about_heads_have_the_numbers_of_their_relations(monkeypatch):
     monkeypatch.setattr("attentionology.analyses.dependency.best_heads.FEWEST_UNITS", 0)
     metric = counted_words()
     tables = metric.compute()
-    best = distinct(tables.best[tables.best["relation"].isin(["det", "obj"])])
+    best = distinct_table(tables.best[tables.best["relation"].isin(["det", "obj"])])
     results = made_results(tables.cells, best, min_count=1)
     phrases: dict[str, tuple[str, ...]] = {}
     for row in sorted(best.to_dict("records"), key=lambda row: -row["heldout_gain"]):
@@ -92,8 +92,8 @@ def said_of(frequent, certain, best=(), **values):
     of_these = type("OfTheseRows", (DependencyResults,), {"frequent": frequent, "certain": certain})
     object.__setattr__(made, "__class__", of_these)
     counts = SimpleNamespace(metric=SimpleNamespace(directions=READINGS))
-    others = [each.explore(answer, counts, made, "norm") for each, answer in Dependency().asked(made)[1:]]
-    return [(found.text, found.address) for found in (*findings_of(made, "norm"), *together(others).findings)]
+    others = [each.explore(answer, counts, made, "norm") for each, answer in Dependency().pair_answers(made)[1:]]
+    return [(found.text, found.address) for found in (*findings_of(made, "norm"), *join_contributions(others).findings)]
 
 
 RULES_OF_ALL = pd.DataFrame(

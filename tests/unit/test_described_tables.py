@@ -6,7 +6,7 @@ import pytest
 
 from attentionology.analyses.coreference import analysis as coreference
 from attentionology.analyses.coreference.examples import ShownCandidate, ShownExample
-from tests.coreference import changed, coreference_section, made_results
+from tests.coreference import coreference_section, made_results, with_changes
 from tests.documents import counted_mentions
 from tests.shown_tables import assert_declared
 
@@ -17,7 +17,7 @@ def test_columns_of_examples(monkeypatch, is_right):
     example = ShownExample(is_right, "d1", "It is", "she", "who ran", "pronoun", candidates, of=7)
     account = {"anaphors": 9, "scored": 9, "no answer": 0}
     results = made_results(counted_mentions().compute(), account=account)
-    results = changed(results, examples=(example,))
+    results = with_changes(results, examples=(example,))
     for name in ("best", "heads", "distance"):
         monkeypatch.setattr(f"attentionology.analyses.coreference.best_heads.{name}_figure", lambda *_, **__: None)
     section = coreference_section(results)
@@ -30,6 +30,6 @@ def test_columns_of_examples(monkeypatch, is_right):
         ["a dog", "dog", 0.25, 2, 7],
     ]
     paper = {"head 5-4": {"all": 65, "pronoun": 64, "proper": 73, "nominal": 58}}
-    other = coreference_section(changed(results, published=paper))
+    other = coreference_section(with_changes(results, published=paper))
     best = other.tables["coreference_best"]
     assert list(best["paper_head_5_4"]) == [paper["head 5-4"][kind] for kind in best["type"]]

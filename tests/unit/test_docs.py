@@ -147,7 +147,7 @@ def test_the_toolkit_is_installed_from_its_repository():
 @pytest.mark.parametrize("page", IDS)
 def test_tables_that_are_named_exist(page):
     text = (REPOSITORY / page).read_text(encoding="utf-8")
-    tables = generate.completed((REPOSITORY / "docs/reference/tables.md").read_text(encoding="utf-8"))
+    tables = generate.fill_marks((REPOSITORY / "docs/reference/tables.md").read_text(encoding="utf-8"))
     described = set(re.findall(r"`(\w+)\.csv`", tables))
     named = set(re.findall(r"tables/(\w+)\.csv", text))
     named |= {name for name in re.findall(r"`(\w+)\.csv`", text) if name.partition("_")[0] in PREFIXES}
@@ -176,7 +176,7 @@ TYPES = {
 
 def test_shares_are_shares_in_all_tables():
     """A column is not a share in one table, and a difference of shares, a count or another number in the next one."""
-    tables = generate.completed((REPOSITORY / "docs/reference/tables.md").read_text(encoding="utf-8"))
+    tables = generate.fill_marks((REPOSITORY / "docs/reference/tables.md").read_text(encoding="utf-8"))
     types: dict[str, set[str]] = {}
     for found, type_ in re.findall(r"^\| (`[^|]*) \| ([^|]*) \| [^|]* \|$", tables, re.MULTILINE):
         for name in re.findall(r"`(.+?)`", found):
@@ -226,7 +226,7 @@ def test_generated_parts_are_the_same_on_every_machine():
 
 def test_public_names_are_in_the_reference():
     pages = [REPOSITORY / "docs/reference/python" / f"{room}.md" for room in ROOMS]
-    text = "\n".join(generate.completed(page.read_text(encoding="utf-8")) for page in pages)
+    text = "\n".join(generate.fill_marks(page.read_text(encoding="utf-8")) for page in pages)
     documented = re.findall(r"^\.\. (?:auto\w+|py:data):: ([\w.]+)", text, re.MULTILINE)
     assert len(documented) == len(set(documented))
     assert {f"attentionology.{name}" for name in names.of("attentionology")} <= set(documented)

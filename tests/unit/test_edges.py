@@ -16,7 +16,7 @@ from attentionology.analyses.probing.state_options import StateProbeOptions
 from attentionology.analyses.probing.trainings.state_training import _Trainer
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Sentence
-from tests.probing_results import counted
+from tests.probing_results import counts_of_attempts
 
 REPLICATES = 40
 
@@ -108,7 +108,7 @@ def test_groups_and_scores_of_edges_are_those_of_loops():
 
 
 def counts_of(sentences: list[Sentence], edges: list[np.ndarray], attempts: list[Attempt]) -> Tested:
-    given: Any = counted(sentences, attempts, replicates=REPLICATES)
+    given: Any = counts_of_attempts(sentences, attempts, replicates=REPLICATES)
     metric = StateCounts(1)
     metric.update(np.zeros((len(sentences), 1, 2)), edges)
     given.metrics[STATES] = metric

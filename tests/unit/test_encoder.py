@@ -154,7 +154,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_double_gives_the_bits_of_a_model_that_is_all_float64_and_holds_no_second_copy_of_the_weights(variant):
-    encoder = tiny.randomized(variant.split(" ")[0], **VARIANTS[variant])
+    encoder = tiny.randomize(variant.split(" ")[0], **VARIANTS[variant])
     before = {name: parameter.clone() for name, parameter in encoder.model.named_parameters()}
     converted = Encoder(copy.deepcopy(encoder.model).double(), encoder.tokenizer)
     for length in (3, 60):
@@ -176,7 +176,7 @@ def test_double_gives_the_bits_of_a_model_that_is_all_float64_and_holds_no_secon
 
 
 def test_double_follows_parameters_that_are_written_to_and_replaced():
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     batch = [pieces_of_length(encoder, 9)]
 
     def attention(of: Encoder) -> torch.Tensor:
@@ -196,7 +196,7 @@ def test_double_follows_parameters_that_are_written_to_and_replaced():
 
 def test_layers_are_read_again_after_a_change_alone():
     """They are verified when they are read, which the making of a float64 view needs not repeat."""
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     layers = encoder.layers
     assert encoder.double.layers is not layers
     assert encoder.layers is layers

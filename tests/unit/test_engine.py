@@ -73,7 +73,7 @@ def treebank():
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """A tiny model on disk."""
-    return tiny.saved(tmp_path_factory.mktemp("model"), max_position_embeddings=200)
+    return tiny.save(tmp_path_factory.mktemp("model"), max_position_embeddings=200)
 
 
 @pytest.fixture
@@ -373,7 +373,7 @@ def part_of(kind: str) -> Any:
     found = Contribution(findings=(Finding(f"Found by {kind}.", "#"),), **said)  # type: ignore[arg-type]
     analysis = SimpleNamespace(name="own", explored=lambda options, counted, results, kind: found)
     return SimpleNamespace(
-        analysis=analysis, kind=kind, counts=None, results=None, running=lambda step: nullcontext(),
+        analysis=analysis, kind=kind, counts=None, results=None, name_analysis=lambda step: nullcontext(),
         show=lambda width: f"results of {kind}",
     )  # fmt: skip
 

@@ -275,7 +275,7 @@ def test_correlations_are_those_of_the_sample_and_ranks_those_of_all_tokens(most
     while sum(len(tokens[name]) for name in in_sample) > most_tokens:
         bound //= 2
         in_sample = [name for name in tokens if int(sentence_keys([name])[0]) < bound]
-    assert metric.sampled() == (len(in_sample), len(tokens))
+    assert metric.sample_size() == (len(in_sample), len(tokens))
     assert (len(in_sample) < len(tokens)) == (size > most_tokens)
     table = {(row["measure"], row["tokens"]): row for row in metric.compute().to_dict("records")}
     for choice in ("all", "words"):
@@ -308,7 +308,7 @@ def test_sentences_of_one_id_are_sampled_together_in_any_order():
     few = FrequencyCorrelation(VOCABULARY, most_tokens=3)
     for batch in named:
         few.update(batch)
-    assert few.sampled()[0] == 0  # one sentence of too many tokens
+    assert few.sample_size()[0] == 0  # one sentence of too many tokens
     assert few.compute()["rho"].isna().all()
 
 
@@ -326,7 +326,7 @@ def test_the_states_of_a_sample_can_be_loaded():
     given.merge_state(metric)
     assert MetricStates.of(given, arguments).restore(FrequencyCorrelation).compute().equals(given.compute())
     restored.update(batches[0])
-    assert restored.sampled()[1] == metric.sampled()[1] + len(batches[0].lengths)
+    assert restored.sample_size()[1] == metric.sample_size()[1] + len(batches[0].lengths)
     with pytest.raises(ValueError, match="vocabulary id"):
         FrequencyCorrelation(2).update(batches[0])
 

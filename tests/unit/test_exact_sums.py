@@ -8,7 +8,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attentionology.analyses.counting.exact_sums import LIMIT, SCALE, ExactMetric, ExactSumError, added, fixed, floating
+from attentionology.analyses.counting.exact_sums import (
+    LIMIT,
+    SCALE,
+    ExactMetric,
+    ExactSumError,
+    add_values,
+    floating,
+    to_fixed_point,
+)
 from attentionology.analyses.counting.metric import Metric
 
 values = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40)
@@ -19,14 +27,16 @@ def test_the_order_of_additions_does_not_matter(numbers, random):
     shuffled = list(numbers)
     random.shuffle(shuffled)
     half = len(numbers) // 2
-    whole = fixed(torch.tensor(numbers, dtype=torch.float64)).sum()
-    parts = [fixed(torch.tensor(part, dtype=torch.float64)).sum() for part in (shuffled[:half], shuffled[half:])]
+    whole = to_fixed_point(torch.tensor(numbers, dtype=torch.float64)).sum()
+    parts = [
+        to_fixed_point(torch.tensor(part, dtype=torch.float64)).sum() for part in (shuffled[:half], shuffled[half:])
+    ]
     assert torch.equal(whole, parts[1] + parts[0])
 
 
 @given(values)
 def test_each_value_moves_by_half_a_unit_at_most(numbers):
-    units = fixed(torch.tensor(numbers, dtype=torch.float64))
+    units = to_fixed_point(torch.tensor(numbers, dtype=torch.float64))
     for number, unit in zip(numbers, units.tolist(), strict=True):
         assert abs(Fraction(number) - Fraction(unit, SCALE)) <= Fraction(1, 2 * SCALE)
 
@@ -34,7 +44,7 @@ def test_each_value_moves_by_half_a_unit_at_most(numbers):
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 2.0**30, -(2.0**30)])
 def test_values_that_cannot_be_summed_are_refused(value):
     with pytest.raises(ExactSumError):
-        fixed(torch.tensor([0.0, value], dtype=torch.float64))
+        to_fixed_point(torch.tensor([0.0, value], dtype=torch.float64))
 
 
 def test_sums_that_may_have_overflowed_are_refused():
@@ -48,10 +58,10 @@ def test_sums_that_may_have_overflowed_are_refused():
 @pytest.mark.slow
 @given(st.lists(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3), min_size=1, max_size=8))
 def test_each_input_is_rounded_by_itself(rows):
-    together = added(torch.zeros(3, dtype=torch.int64), torch.tensor(rows, dtype=torch.float64))
+    together = add_values(torch.zeros(3, dtype=torch.int64), torch.tensor(rows, dtype=torch.float64))
     one_by_one = torch.zeros(3, dtype=torch.int64)
     for row in rows:
-        one_by_one = added(one_by_one, torch.tensor([row], dtype=torch.float64))
+        one_by_one = add_values(one_by_one, torch.tensor([row], dtype=torch.float64))
     assert torch.equal(together, one_by_one)
     for column, units in enumerate(together.tolist()):
         exact = sum(Fraction(row[column]) for row in rows)
@@ -64,18 +74,18 @@ def test_a_batch_that_overflows_is_refused(inputs):
     values = torch.full((inputs, 1), 2.0**29, dtype=torch.float64)
     zero = torch.zeros(1, dtype=torch.int64)
     if inputs == 1:
-        assert floating(added(zero, values)).item() == 2.0**29
+        assert floating(add_values(zero, values)).item() == 2.0**29
     else:
         with pytest.raises(ExactSumError, match="too large"):
-            added(zero, values)
+            add_values(zero, values)
 
 
 def test_sums_that_grow_too_large_are_refused():
-    nearly = fixed(torch.tensor([2.0**30 - 1], dtype=torch.float64))
+    nearly = to_fixed_point(torch.tensor([2.0**30 - 1], dtype=torch.float64))
     with pytest.raises(ExactSumError, match="too large"):
-        added(nearly, torch.tensor([[1.0]]))
+        add_values(nearly, torch.tensor([[1.0]]))
     with pytest.raises(ExactSumError, match="not finite"):
-        added(nearly, torch.tensor([[float("nan")]]))
+        add_values(nearly, torch.tensor([[float("nan")]]))
 
 
 class Total(ExactMetric):
@@ -88,7 +98,7 @@ class Total(ExactMetric):
         self.add_state("total", torch.zeros(1, dtype=torch.int64), "sum", persistent=True)
 
     def update(self, values):
-        self.total = added(self.total, values)
+        self.total = add_values(self.total, values)
 
     def compute(self):
         return floating(self.total).item()

@@ -18,7 +18,7 @@ from attentionology.analyses.explanation.attention.interventions import ORDERS
 from attentionology.analyses.explanation.contract.results import ExplainResults, Highlight, HighlightedText
 from attentionology.analyses.explanation.contract.summary import OVERALL, Bootstrap, summarize
 from attentionology.analyses.explanation.contract.verdict import verdicts
-from attentionology.analyses.explanation.methods.correlation import significant
+from attentionology.analyses.explanation.methods.correlation import mark_significant
 from attentionology.analyses.explanation.methods.erasure import flip_table
 from attentionology.analyses.explanation.showing.section import explain_section
 from attentionology.engine.explain import Explanation
@@ -126,7 +126,7 @@ def results(
         for name in partly:
             texts.loc[texts[f"{name}_never"] > 0, name] = np.nan
     texts[list(undefined)] = np.nan
-    texts = texts.assign(**significant(texts))
+    texts = texts.assign(**mark_significant(texts))
     tests = {test: [c for c in TESTS[test] if not c.startswith("p_")] for test in TESTS if test in ran}
     if "correlation" in tests:
         tests["correlation"] += [str(name) for name in texts if str(name).startswith("significant_")]

@@ -119,11 +119,11 @@ def test_impossible_options_are_refused_at_once(options):
 
 def test_attention_on_padding_is_refused():
     with pytest.raises(ModelError, match="falls on padding"):
-        list(extract(tiny.unmasked(), [sentence(3), sentence(9)]))
+        list(extract(tiny.unmasked_bert(), [sentence(3), sentence(9)]))
 
 
 @pytest.mark.parametrize("spoil", [lambda a: a * 1.001, lambda a: torch.full_like(a, torch.nan)])
 def test_rows_that_do_not_sum_to_one_are_refused(spoil):
-    encoder = tiny.spoiled(lambda attentions: (*attentions[:2], spoil(attentions[2])))
+    encoder = tiny.spoil_attention(lambda attentions: (*attentions[:2], spoil(attentions[2])))
     with pytest.raises(ModelError, match="cannot be trusted"):
         list(extract(encoder, [sentence(3)]))

@@ -20,7 +20,7 @@ from attentionology.reports.drawing import panels
 from attentionology.reports.shapes import by_bins
 from tests.documents import counted_mentions
 from tests.maps import counted_words
-from tests.shown_tables import distinct, with_control
+from tests.shown_tables import distinct_table, with_control
 from tests.unit.test_shown_alignment import SERIES, made_up
 
 SPECIALS = {"first_special": "<cls>", "last_special": "[SEP]"}
@@ -55,8 +55,8 @@ def assert_values(points, values, *, axis=1):
 @pytest.fixture(scope="module")
 def dependency():
     tables = counted_words().compute()
-    best = distinct(with_control(tables.best, [tables.best]))
-    return distinct(tables.cells), best[best["relation"] != "root"]
+    best = distinct_table(with_control(tables.best, [tables.best]))
+    return distinct_table(tables.cells), best[best["relation"] != "root"]
 
 
 def named_rows(axes):

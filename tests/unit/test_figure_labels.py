@@ -18,7 +18,7 @@ from attentionology.analyses.norms.mixing import mixing_figure
 from tests.documents import counted_mentions
 from tests.maps import counted_words
 from tests.norms import norm_figures
-from tests.shown_tables import distinct
+from tests.shown_tables import distinct_table
 from tests.surface import surface_figures
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
 from tests.unit.test_shown_ablation import results as ablation_results
@@ -107,7 +107,7 @@ def test_each_line_of_mixing_ratios_ends_at_its_name(norms) -> None:  # noqa: F8
         "atbffres-n": "+ FF + residual",
         "atbffresln-n": "+ layer norm after FF",
     }
-    mixing = distinct(norms.mixing)
+    mixing = distinct_table(norms.mixing)
     panels: Any = mixing_figure(mixing).axes
     left, right = panels
     drawn = {str(line.get_label()).removeprefix("_"): line for line in left.get_lines()}

@@ -24,7 +24,7 @@ from attentionology.analyses.surface.shares import sinks
 from attentionology.reports.explorer.contribution import Contribution
 from tests.alignment import explored_alignment
 from tests.alignment import made_results as made_alignment
-from tests.clusters import answered, explored_clusters
+from tests.clusters import explored_clusters, with_answers
 from tests.coreference import explored_coreference, groups_of
 from tests.coreference import made_results as made_of_mentions
 from tests.dependency import explored_dependency, made_results
@@ -94,7 +94,7 @@ def test_heads_of_neighbors_are_counted_by_their_labels(found):
 
 def of_clusters(found, p):
     _, clusters = found
-    changed = answered(clusters, layers=clusters.layers.assign(p=p, found=0.5, shuffled=0.25))
+    changed = with_answers(clusters, layers=clusters.layers.assign(p=p, found=0.5, shuffled=0.25))
     return [finding.text for finding in explored_clusters(changed, "weight").findings]
 
 

@@ -136,7 +136,7 @@ FAMILIES = ("gpt2", *(family for family in tiny.DECODERS if family not in WHOLE)
 )
 def test_maps_in_turns_are_the_same_bits(family, together, monkeypatch):
     """With one layer at a time and with two of three, in float32 and in float64; the others are not in memory."""
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     kinds = ("weight", "norm", "attnresln", "alti") if family == "gpt2" or together == 2 else ("weight", "alti")
     makers = [MapMaker(get_kind(kind)) for kind in kinds]
     whole = next(extract_many(encoder, THREE, makers, batch_cells=2**16))

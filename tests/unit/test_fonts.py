@@ -62,7 +62,7 @@ def drawn(*words: str) -> Any:
 
 
 def test_the_usual_font_lacks_chinese_but_neither_arabic_nor_accents_nor_control_characters():
-    assert fonts.lacking("중中 ابγé\u0301\n\x07") == {"중", "中"}
+    assert fonts.find_missing("중中 ابγé\u0301\n\x07") == {"중", "中"}
 
 
 def test_as_few_fonts_as_needed_are_used_and_none_of_boxes(installed):

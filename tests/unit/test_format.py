@@ -12,7 +12,7 @@ from attentionology.reports.format import (
     number,
     number_equal,
     number_interval,
-    signed,
+    signed_number,
 )
 
 
@@ -25,7 +25,7 @@ def test_intervals_without_width_are_left_out_and_differences_have_a_sign():
     assert (number_interval(0.1, 0.25), number_interval(0.1, 0.1)) == ("[0.100, 0.250]", "")
     assert (interval(0.1, 0.25), interval(0.1, 0.1)) == ("[10.0, 25.0]", "")
     assert number_interval(float("nan"), float("nan")) == interval(float("nan"), float("nan")) == ""
-    assert (signed(0.25), signed(-0.25), signed(float("nan"))) == ("+0.250", "-0.250", "–")
+    assert (signed_number(0.25), signed_number(-0.25), signed_number(float("nan"))) == ("+0.250", "-0.250", "–")
 
 
 @pytest.mark.parametrize(

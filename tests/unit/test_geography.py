@@ -12,7 +12,7 @@ from attentionology.analyses.clusters.clusters import head_map
 from attentionology.analyses.surface.labels import label_heads
 from attentionology.analyses.surface.relations import best_relations
 from attentionology.analyses.surface.statistics import STATISTICS
-from tests.clusters import answered, explored_clusters, geography
+from tests.clusters import explored_clusters, geography, with_answers
 from tests.unit.test_surface_reports import results
 
 
@@ -167,7 +167,7 @@ def test_the_card_of_a_head_says_whether_several_heads_are_equally_near():
     distances = clusters.distances.per_row.copy()
     distances.loc[:, :] = 0.5 * (1 - np.eye(len(distances)))
     distances.loc["1-1", "1-2"] = distances.loc["1-2", "1-1"] = 0.25
-    alike = answered(
+    alike = with_answers(
         clusters, distances=clusters.distances._replace(per_row=distances), clusters=head_map(distances, clusters=1)
     )
     texts = {head: fact.text.partition("; ")[2] for head, (fact,) in explored_clusters(alike, "weight").facts.items()}

@@ -9,7 +9,7 @@ from matplotlib.text import Text
 from attentionology import analyze, load_run
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Corpus, Sentence
-from attentionology.reports.format import best_head, heads_named, named_head, shown_head
+from attentionology.reports.format import best_head, heads_named, name_head, shown_head
 from attentionology.scripts.cli import main
 from attentionology.storage.characters import in_html, in_latex
 from tests import tiny
@@ -20,7 +20,7 @@ NAME = "a_b & <c>"
 def test_a_head_is_shown_with_its_name_while_a_block_runs():
     row = {"layer": 3, "head": 9, "correct": 2}
     with heads_named({"3-9": "objects"}):
-        assert (shown_head(row), best_head(row), named_head(row)) == ("3-9 (objects)", "3-9 (objects)", "3-9")
+        assert (shown_head(row), best_head(row), name_head(row)) == ("3-9 (objects)", "3-9 (objects)", "3-9")
         assert shown_head({**row, "head": 8}) == "3-8"
     assert shown_head(row) == "3-9"
 

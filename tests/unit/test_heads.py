@@ -16,7 +16,7 @@ from attentionology.extractors import DIRECTIONS
 from attentionology.reports.drawing import BLUE, GREEN, GREY, ORANGE
 from attentionology.reports.heads import LAYOUTS, HeadView, Layout, as_text, draw, draw_into
 from attentionology.reports.heads.explored import as_explorer, opening
-from tests.maps import inflated
+from tests.maps import inflate
 
 WORDS = ("[CLS]", "The", "old", "dog", "barks", "[SEP]")
 VALUES = np.array(
@@ -368,11 +368,11 @@ def test_the_explorer_has_the_values_the_tree_and_the_guesses():
     assert {kind: each.heads for kind, each in first.maps.items()} == expected
     for kind, of_kind in (("weight", [VIEW, views[3]]), ("norm", [norms]), ("attn", [layer])):
         shape = (len(of_kind), 6, 6)
-        stored = np.frombuffer(inflated(first.maps[kind].data), np.uint8).reshape(shape) / 255
+        stored = np.frombuffer(inflate(first.maps[kind].data), np.uint8).reshape(shape) / 255
         scaled = stored * np.array(first.maps[kind].scales)[:, None, None]
         values = np.stack([view.values for view in of_kind])
         assert np.abs(scaled - values).max() <= 0.5 / 255 * values.max() + 1e-12
-        guesses = np.frombuffer(inflated(first.guesses[f"{kind}/dep->head"]), "<u2").reshape(shape[:2]).tolist()
+        guesses = np.frombuffer(inflate(first.guesses[f"{kind}/dep->head"]), "<u2").reshape(shape[:2]).tolist()
         assert guesses == [[65535, 3, 3, 4, 3, 65535]] * len(of_kind)
 
 

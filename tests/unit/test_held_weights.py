@@ -25,7 +25,7 @@ FAMILIES = ("llama", "gpt2", "gemma2", "falcon", "bert", "albert", "modernbert")
 
 
 def saved(folder, family, dtype=torch.bfloat16):
-    built = tiny.randomized(family, **({} if family == "gpt2" else {"max_position_embeddings": 256}))
+    built = tiny.randomize(family, **({} if family == "gpt2" else {"max_position_embeddings": 256}))
     built.model.to(dtype).save_pretrained(folder)
     built.tokenizer.save_pretrained(folder)
     return folder
@@ -109,7 +109,7 @@ def test_layers_of_the_float64_view_are_read_one_after_the_other(monkeypatch):
 def test_model_of_quantizable_layers_is_healthy():
     """The tables of I-BERT are modules of their own, whose results are pairs."""
     config = transformers.IBertConfig(**{**tiny.SIZE, "max_position_embeddings": 128}, vocab_size=400, pad_token_id=0)
-    model = tiny.built(config)
+    model = tiny.build(config)
     encoder = Encoder(model, tiny.fresh_tokenizer("bytes"))
     checks = list(Examination(encoder, load_treebank(SAMPLE_TREEBANK, limit=4)).checks())
     assert [check for check in checks if check.passed is False] == []

@@ -269,3 +269,38 @@ def test_a_fault_fits_the_code(fault):
     assert re.search(
         rf"^def {re.escape(name.partition('[')[0])}\(", (REPOSITORY / path).read_text("utf-8"), re.MULTILINE
     )
+
+
+PARTICIPLES = {
+    "decayed": "a public name of probes",
+    "guided": "the explanation test of this name",
+    "scored": "a public name of probes",
+    "signed": "the kind of map whose values have signs",
+}
+"""The functions whose names are single participles, each with the reason."""
+NO_PARTICIPLES = {"embed", "exceed", "feed", "need", "proceed", "seed", "speed", "succeed"}
+
+
+def participles(source: str) -> set[str]:
+    """The functions and private methods of some source whose names are single words that end as participles do.
+
+    A function is named by a verb for what it does. What a class shows to others is not looked at: it may have been
+    public for long, and ``batch.unpadded()`` reads well.
+    """
+    nodes = list(ast.walk(ast.parse(source)))
+    methods = {id(node) for each in nodes if isinstance(each, ast.ClassDef) for node in each.body}
+    names = [
+        node.name
+        for node in nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (id(node) not in methods or node.name.startswith("_"))
+    ]
+    return {name for name in names if re.fullmatch(r"_*[a-z]+ed", name) and name.strip("_") not in NO_PARTICIPLES}
+
+
+def test_names_of_functions_are_no_participles():
+    source = "def scored(): ...\ndef seed(): ...\nclass A:\n  def _cached(self): ...\n  def unpadded(self): ..."
+    assert participles(source) == {"scored", "_cached"}
+    found = {name: path for room in LEVELS for path in modules(room) for name in participles(path.read_text("utf-8"))}
+    assert {name: str(path) for name, path in found.items() if name not in PARTICIPLES} == {}
+    assert set(PARTICIPLES) == set(found), "an exception that no function needs"

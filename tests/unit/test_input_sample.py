@@ -24,14 +24,14 @@ from attentionology.analyses.coreference.decisions import (
     choices_of,
 )
 from attentionology.analyses.counting.resampling import sentence_keys
-from attentionology.analyses.counting.stored_metrics import MetricStates, added_up
+from attentionology.analyses.counting.stored_metrics import MetricStates, add_up
 from attentionology.analyses.dependency.decisions import READINGS, ScoredWords, head_guesses, head_hits
 from attentionology.analyses.plans import Guesses
 from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
 from attentionology.analyses.shared.sampled_input import LEVELS, NO_GUESS
 from attentionology.corpora_loaders import Sentence
-from attentionology.engine.results.explorer import _notes, _sample, _undrawn
-from attentionology.engine.stored_run import merged_samples, sample_inputs, shared_ids
+from attentionology.engine.results.explorer import _explain_absence, _notes, _sample
+from attentionology.engine.stored_run import merge_samples, sample_inputs, shared_ids
 from attentionology.extractors import MapBatch
 from tests import documents
 from tests.maps import RELATIONS, batch_of, random_sentence
@@ -115,7 +115,7 @@ def test_further_inputs_fill_the_space_by_their_hashes(cells: int, preferring: b
     metrics = [sample(3, cells=space, preferring=preferring) for space in (0, cells)]
     for metric in metrics:
         metric.update(given_batch)
-    spread, drawn = ([each.annotation.id for each in metric.sampled()] for metric in metrics)
+    spread, drawn = ([each.annotation.id for each in metric.sort_inputs()] for metric in metrics)
     by_hash = sorted(given_batch.sentences, key=lambda each: int(sentence_keys([each.id], 0)[0]) >> 1)
     if preferring:
         by_hash.sort(key=lambda each: not long_ones(each))
@@ -136,7 +136,7 @@ def test_a_full_sample_takes_what_was_said() -> None:
     for start in range(0, 200, 20):
         full.update(batch(rng, [f"s{start + number}" for number in range(20)], [None] * 20))
     taken = sum(tensor.nbytes for tensor in [*full.keys, *full.content])
-    words = sum(each.annotation_bytes for each in full.sampled())
+    words = sum(each.annotation_bytes for each in full.sort_inputs())
     assert 12 * taken > InputSample.state_bytes(n_layers=LAYERS, n_heads=HEADS, size=2, cells=2000) > taken - words
     assert taken / 1.5 < few.most_bytes() < 1.5 * taken
 
@@ -156,7 +156,7 @@ def test_the_smaller_of_two_samples_is_that_of_all_inputs() -> None:
     for each in batches:
         whole.update(each)
     for order in (stored, stored[::-1]):
-        merged, joined = added_up(order, InputSample)
+        merged, joined = add_up(order, InputSample)
         assert joined == {"n_layers": 2, "n_heads": 3, "size": 4, "unit": False, "guesses": list(READINGS)}
         assert states(merged) == states(whole)
 
@@ -166,7 +166,7 @@ def test_inputs_come_from_as_many_documents_as_possible():
     owners = ["long"] * 50 + ["short"] * 3 + ["single"]
     metric = sample(8)
     metric.update(batch(rng, [f"s{number}" for number in range(len(owners))], list(owners)))
-    documents_of_inputs = [each.annotation.document for each in metric.sampled()]
+    documents_of_inputs = [each.annotation.document for each in metric.sort_inputs()]
     assert Counter(documents_of_inputs) == {"long": 4, "short": 3, "single": 1}
     assert set(documents_of_inputs[:3]) == {"long", "short", "single"}
 
@@ -178,12 +178,12 @@ def test_inputs_with_cases_come_first_from_as_many_documents_as_possible():
     having = {sentence.id: sentence.document for sentence in given_batch.sentences if long_ones(sentence)}
     metric = sample(len(having) + 2, preferring=True)
     metric.update(given_batch)
-    drawn = [each.annotation.id for each in metric.sampled()]
+    drawn = [each.annotation.id for each in metric.sort_inputs()]
     assert set(drawn[: len(having)]) == set(having)
     assert not having.keys() & set(drawn[len(having) :])
     of_documents = [having[name] for name in drawn[: len(having)]]
     assert len(set(of_documents[: len(set(of_documents))])) == len(set(having.values())) > 1
-    assert [each.annotation.cases[0].right for each in metric.sampled()[: len(having)]] == [(3,)] * len(having)
+    assert [each.annotation.cases[0].right for each in metric.sort_inputs()[: len(having)]] == [(3,)] * len(having)
 
 
 def test_another_seed_draws_others():
@@ -191,7 +191,7 @@ def test_another_seed_draws_others():
     for seed in (0, 0, 1):
         metric = sample(5, seed=seed)
         metric.update(batch(np.random.default_rng(0), [f"s{number}" for number in range(40)], [None] * 40))
-        ids.append([each.annotation.id for each in metric.sampled()])
+        ids.append([each.annotation.id for each in metric.sort_inputs()])
     assert ids[0] == ids[1] != ids[2]
 
 
@@ -204,7 +204,7 @@ def test_quantized_maps_are_close_to_the_maps(unit):
     metric = InputSample(LAYERS, HEADS, size=3, unit=unit)
     metric.update(given_batch)
     maps = {sentence.id: array for sentence, array in given_batch.unpadded()}
-    for each in metric.sampled():
+    for each in metric.sort_inputs():
         expected = maps[each.annotation.id]
         quantized = np.frombuffer(each.maps, dtype=np.uint8).reshape(expected.shape)
         scales = np.array(each.scales).reshape(LAYERS, HEADS, 1, 1)
@@ -219,7 +219,7 @@ def test_long_inputs_are_counted_but_not_kept():
     maps = [rng.random((LAYERS, HEADS, len(s) + 2, len(s) + 2), dtype=np.float32) for s in words]
     metric = InputSample(LAYERS, HEADS, size=5)
     metric.update(batch_of(words, maps))
-    assert [each.annotation.id for each in metric.sampled()] == ["kept"]
+    assert [each.annotation.id for each in metric.sort_inputs()] == ["kept"]
     assert (int(metric.inputs), int(metric.too_long)) == (2, 1)
 
 
@@ -260,8 +260,8 @@ def test_a_page_without_examples_says_that_all_inputs_are_too_long():
     short: Any = SimpleNamespace(inputs=torch.tensor(6), too_long=torch.tensor(5), texts=list)
     none: Any = SimpleNamespace(inputs=torch.tensor(0), too_long=torch.tensor(0), texts=list)
     why = "No example is drawn, because all windows have more than 128 words."
-    assert _undrawn([long, long], "windows") == why
-    assert [_undrawn(samples, "windows") for samples in ([], [none], [short], [long, short])] == [""] * 4
+    assert _explain_absence([long, long], "windows") == why
+    assert [_explain_absence(samples, "windows") for samples in ([], [none], [short], [long, short])] == [""] * 4
 
 
 def test_the_annotation_is_that_of_the_rows():
@@ -269,7 +269,7 @@ def test_the_annotation_is_that_of_the_rows():
     sentence = Sentence("s1", ("Birds", "sing", "!"), (2, 0, None), relations, tags, document="d", file="f")
     metric = InputSample(1, 1, size=1)
     metric.update(batch_of([sentence], [np.full((1, 1, 5, 5), 0.2, dtype=np.float32)]))
-    annotation = metric.sampled()[0].annotation
+    annotation = metric.sort_inputs()[0].annotation
     assert annotation.heads == (None, 2, -1, None, None)
     assert annotation.relations == (None, "nsubj", "root", None, None)
     assert annotation.tags == (None, "NOUN", "VERB", "PUNCT", None)
@@ -291,7 +291,7 @@ def test_guesses_are_right_where_the_accuracy_counts_them(seed, ties):
     metric.update(given_batch)
     words = ScoredWords.of(given_batch.sentences, dict.fromkeys(RELATIONS, 0))
     hits = head_hits(given_batch, words, len(READINGS)).numpy()
-    kept = {each.annotation.id: each for each in metric.sampled()}
+    kept = {each.annotation.id: each for each in metric.sort_inputs()}
     for decision in range(len(words.head)):
         sentence = given_batch.sentences[words.sentence[decision]]
         rows = len(sentence) + 2
@@ -347,7 +347,7 @@ def test_samples_of_parts_make_the_sample_of_the_whole(names, cut, random):
     shuffled = sentences(names)
     random.shuffle(shuffled)
     parts = [sample_inputs(shuffled[:cut], 7), sample_inputs(shuffled[cut:], 7)]
-    assert list(merged_samples(parts, 7).items()) == list(whole.items())
+    assert list(merge_samples(parts, 7).items()) == list(whole.items())
 
 
 def test_equal_ids_are_told_apart_by_words():

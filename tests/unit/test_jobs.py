@@ -36,7 +36,7 @@ ALIGN = AlignJob(OptionSet([BitextOptions(limit=10), AlignmentOptions(replicates
 def segmented(tmp_path_factory) -> AnalyzeJob:
     """A job whose text is cut into segments, which other processes do again."""
     folder = tmp_path_factory.mktemp("segmented")
-    tiny.saved(folder / "model")
+    tiny.save(folder / "model")
     (folder / "text.txt").write_text("the cats sing\n" * 30, encoding="utf-8")
     groups: list[OptionGroup] = [
         SurfaceOptions(gradients="none"),

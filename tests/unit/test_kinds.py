@@ -69,7 +69,7 @@ def test_vectors_can_only_be_merged_where_there_are_any():
 
 @pytest.mark.parametrize("kind", ["norm", "attnresln", "atbff", "alti-l2", "rollout:globenc"])
 def test_rows_divided_by_their_sums(kind):
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     (plain,) = extract(encoder, SENTENCES, kind=kind)
     (divided,) = extract(encoder, SENTENCES, kind=kind, normalize="row")
     for (_, a), (_, b) in zip(plain.unpadded(), divided.unpadded(), strict=True):
@@ -83,7 +83,7 @@ def test_rows_divided_by_their_sums(kind):
 @pytest.mark.parametrize("kind", ["weight", "norm", "attnresln", "globenc", "atbffresln"])
 def test_rollout(kind):
     """The product of the layers' matrices, written out."""
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     (base,) = extract(encoder, SENTENCES, kind=kind, level="token")
     (rolled,) = extract(encoder, SENTENCES, kind=f"rollout:{kind}", level="token")
     for (_, maps), (_, found) in zip(base.unpadded(), rolled.unpadded(), strict=True):
@@ -121,7 +121,7 @@ def test_relevance_is_that_of_chefer():
 @pytest.mark.parametrize("rule", ["product", "relevance"])
 def test_rules_for_all_layers_of_a_model(rule):
     """As `aggregated` computes them, in a padded batch."""
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     (base,) = extract(encoder, SENTENCES, kind="attention-x-gradient-signed", level="token")
     (found,) = extract(encoder, SENTENCES, kind=f"{rule}:attention-x-gradient-signed", level="token")
     for (_, maps), (_, together) in zip(base.unpadded(), found.unpadded(), strict=True):
@@ -166,7 +166,7 @@ def test_blocks_do_not_change_the_maps(monkeypatch, keys, pairs, cells, merge):
 
 def test_value_zeroing_is_what_happens_when_a_value_is_zeroed():
     """With the model's own layers: the value of one token set to 0 by a hook."""
-    encoder = tiny.randomized("bert").double
+    encoder = tiny.randomize("bert").double
     sentence = Sentence("s", ("the", "dog", "barked"))
     (batch,) = extract(encoder, [sentence], kind="value-zeroing", level="token")
     (pieces,) = encoder.align([sentence])
@@ -195,7 +195,7 @@ def test_value_zeroing_is_what_happens_when_a_value_is_zeroed():
 def test_rows_of_zeros_are_given_to_the_token_itself():
     maps = torch.tensor([[[[0.0, 0.0], [1.0, 3.0]]]])
     torch.testing.assert_close(distributions(maps)[0, 0], torch.tensor([[1.0, 0.0], [0.25, 0.75]]))
-    encoder = tiny.randomized()
+    encoder = tiny.randomize()
     with torch.no_grad():
         encoder.model.encoder.layer[1].attention.output.LayerNorm.bias.mul_(40)
     for kind in ("alti", "alti-l2"):

@@ -14,7 +14,7 @@ import pytest
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.known_answers import sample
 from attentionology.analyses.known_answers.independent import TOTALS, independent_checks
-from attentionology.analyses.known_answers.sample import SampleAnswers, compared, digest_of_counts, known_answers
+from attentionology.analyses.known_answers.sample import SampleAnswers, compare_answers, digest_of_counts, known_answers
 from attentionology.engine.known_answers import check_setting
 
 TABLE = pd.DataFrame({"relation": ["obj", "det"], "correct": [96, 247], "total": [137, 269]})
@@ -24,7 +24,7 @@ KNOWN = SampleAnswers(
 
 
 def failed(found: SampleAnswers) -> list[str]:
-    return [check.name for check in compared(found, KNOWN) if not check.passed]
+    return [check.name for check in compare_answers(found, KNOWN) if not check.passed]
 
 
 def test_digest_is_that_of_the_rows_as_text():
@@ -39,7 +39,7 @@ def test_real_numbers_have_no_digest():
 
 def test_tampered_digest_fails_alone_and_is_named():
     tampered = replace(KNOWN, counts={"cells": "0" * 64})
-    (line,) = [check for check in compared(KNOWN, tampered) if check.passed is False]
+    (line,) = [check for check in compare_answers(KNOWN, tampered) if check.passed is False]
     assert (line.name, line.found) == ("counts: cells", f"sha256 {KNOWN.counts['cells'][:12]} instead of 000000000000")
 
 
@@ -47,7 +47,7 @@ def test_numbers_that_differ_are_counted_among_those_of_their_analysis():
     numbers = {"surface, a": 50.0, "surface, b": 20.0, "surface, c": 10.0, "norms, b": 1.5}
     known = SampleAnswers({}, numbers, dict.fromkeys(numbers, 0.1))
     found = replace(known, numbers={**numbers, "surface, b": 20.2, "surface, c": 11.0})
-    assert [(check.name, check.passed, check.found) for check in compared(found, known)] == [
+    assert [(check.name, check.passed, check.found) for check in compare_answers(found, known)] == [
         ("numbers: surface", False, "2 of 3 differ, such as surface, b: 20.2 instead of 20.0"),
         ("numbers: norms", True, "1 equal to the printed digits"),
     ]
@@ -62,7 +62,7 @@ def test_a_line_counts_the_numbers_of_its_analysis_and_names_the_first_that_diff
     numbers = {**KNOWN.numbers, "surface, c": 60.0}
     known = replace(KNOWN, numbers=numbers, unit=dict.fromkeys(numbers, 0.1))
     found = replace(known, numbers={**numbers, "surface, a": 40.0})
-    lines = {line.name: line.found for line in compared(found, known)}
+    lines = {line.name: line.found for line in compare_answers(found, known)}
     assert lines["numbers: surface"] == "1 of 2 differ, such as surface, a: 40.0 instead of 50.0"
     assert lines["numbers: norms"] == "1 equal to the printed digits"
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attentionology.corpora_loaders import CorpusError, LabeledTexts, Sentence, load_labeled
-from tests.corpora import zipped
+from tests.corpora import zip_files
 
 LINES = "1 a fine , fine film\n0 dull\n"
 WANT = [("1", ("a", "fine", ",", "fine", "film")), ("0", ("dull",))]
@@ -59,9 +59,9 @@ JSONL = '{"text": "a fine , fine film", "label": 1}\n{"label": "0", "text": ["du
         ("a.csv.bz2", bz2.compress(CSV.encode())),
         ("a.tsv.xz", lzma.compress(TSV.encode())),
         ("a.gz", gzip.compress(LINES.encode(), mtime=0)),
-        ("a.tsv.zip", zipped(("data", TSV))),
-        ("a.zip", zipped(("deep/", ""), ("deep/data.jsonl", JSONL), ("__MACOSX/deep/._data.jsonl", "\0"))),
-        ("a.zip", zipped(("data", LINES))),
+        ("a.tsv.zip", zip_files(("data", TSV))),
+        ("a.zip", zip_files(("deep/", ""), ("deep/data.jsonl", JSONL), ("__MACOSX/deep/._data.jsonl", "\0"))),
+        ("a.zip", zip_files(("data", LINES))),
     ],
     ids=shown,
 )
@@ -78,7 +78,7 @@ def test_the_same_texts_in_every_format(load, name, content):
 
 def test_one_of_several_files_in_a_zip_file(load, tmp_path):
     with pytest.raises(CorpusError, match=r"the zip file contains d\.csv, e\.txt; name one"):
-        load(zipped(("d.csv", CSV), ("e.txt", LINES)), "a.zip")
+        load(zip_files(("d.csv", CSV), ("e.txt", LINES)), "a.zip")
     for name in ("d.csv", "e.txt"):
         assert pairs(load_labeled(tmp_path / "a.zip" / name)) == WANT
 
@@ -215,7 +215,7 @@ DEEP = "[" * 100_000
         ("a.txt", "1 x\r0 y\n", "1: found a carriage return"),
         ("a.csv", CSV.replace("\n", "\r"), "1: expected a CSV record.*: new-line character"),
         ("a.txt", LINES + "\ufeff" + LINES, "3: there is a byte-order mark before the label"),
-        ("a.zip", zipped(), " the zip file is empty"),
+        ("a.zip", zip_files(), " the zip file is empty"),
         ("a.csv.gz", gzip.compress(CSV.encode(), mtime=0)[:-9], "4: the gzip file is broken"),
     ],
     ids=shown,

@@ -14,7 +14,7 @@ from attentionology.analyses.probing.mixes import Mixes
 from attentionology.analyses.probing.rows import MIX, StateTried
 from attentionology.analyses.probing.state_options import StateProbeOptions
 from attentionology.analyses.probing.state_scores import StateScores, contrast_rows, state_rows
-from attentionology.analyses.probing.trainings.state_training import StateOutcome, _chosen
+from attentionology.analyses.probing.trainings.state_training import StateOutcome, _choose_layers
 from attentionology.corpora_loaders import load_treebank
 from attentionology.extractors import StateBatch
 from attentionology.probes import (
@@ -30,7 +30,7 @@ from attentionology.probes import (
     batch_from_array,
     load_state_probe,
 )
-from tests.state_scores import counts_of, random_fractions, sentences, tried
+from tests.state_scores import counts_of, list_columns, random_fractions, sentences
 
 SENTENCES = load_treebank("sample").sentences[:12]
 SHORT = StateRecipe(epochs=3, batch=5)
@@ -172,12 +172,12 @@ def test_a_mix_is_chosen_only_if_nothing_else_was_probed():
     def outcome(layer: int, dev: float) -> StateOutcome:
         return StateOutcome((StateTried("arcs", layer, "model", "gold", 1, "uas", False, dev),), np.zeros((1, 1, 2)))
 
-    assert _chosen([outcome(MIX, 0.9), outcome(0, 0.2), outcome(1, 0.3)]) == {"arcs": 1}
-    assert _chosen([outcome(MIX, 0.9)]) == {"arcs": MIX}
+    assert _choose_layers([outcome(MIX, 0.9), outcome(0, 0.2), outcome(1, 0.3)]) == {"arcs": 1}
+    assert _choose_layers([outcome(MIX, 0.9)]) == {"arcs": MIX}
 
 
 def test_a_mix_is_a_row_without_a_layer_and_is_compared_with_the_chosen_one():
-    columns = tried("arcs", (0, 2, MIX))
+    columns = list_columns("arcs", (0, 2, MIX))
     of = sentences(30)
     made = random_fractions(of, columns)
     scored = StateScores(counts_of(of, columns, made), made, columns)

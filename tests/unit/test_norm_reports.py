@@ -13,7 +13,7 @@ from attentionology.analyses.norms.block import FeedForwardBlock
 from attentionology.analyses.norms.feed_forward import FeedForwardChange, with_examples
 from attentionology.analyses.norms.frequency import FrequencyCorrelation, FrequencyTables
 from attentionology.analyses.norms.mixing import MixingRatios
-from attentionology.analyses.norms.paper import PUBLISHED, published
+from attentionology.analyses.norms.paper import PUBLISHED, published_numbers
 from attentionology.analyses.norms.rows import layers_table
 from attentionology.analyses.norms.shares import NormShares
 from attentionology.analyses.norms.spread import WeightsAndNorms
@@ -66,9 +66,9 @@ def results():
 
 
 def test_names_of_published_models():
-    assert published("google-bert/bert-base-uncased") is PUBLISHED["bert-base-uncased"]
-    assert published("bert-base-uncased/") is PUBLISHED["bert-base-uncased"]
-    assert published("bert-base-cased") is None
+    assert published_numbers("google-bert/bert-base-uncased") is PUBLISHED["bert-base-uncased"]
+    assert published_numbers("bert-base-uncased/") is PUBLISHED["bert-base-uncased"]
+    assert published_numbers("bert-base-cased") is None
 
 
 def test_published_numbers_fit_the_tables():

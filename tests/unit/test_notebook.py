@@ -16,10 +16,9 @@ from attentionology.corpora_loaders import Corpus
 from attentionology.engine.results.live import is_local_notebook
 from attentionology.engine.serving import notebook
 from attentionology.engine.serving.live_model import lock_of
-from attentionology.extractors.replaceable.heads_off import switched_off
+from attentionology.extractors.replaceable.heads_off import switch_off
 from tests import tiny
 from tests.serving import DRAW, Page
-
 
 SENTENCE = Sentence("s1", ("The", "keys", "."))
 
@@ -89,7 +88,7 @@ def test_a_server_changes_no_modules_of_the_model_that_it_was_given(kernel):
     [(_, serving)] = notebook._SERVED.values()
     [model] = [loaded.model.encoder for loaded in serving.service.models]
     [before], [pieces] = (batch.maps for batch in extract(encoder, ["The keys ."])), model.align([SENTENCE])
-    with switched_off(model.model, [(0, 0), (1, 2)], model.n_heads):
+    with switch_off(model.model, [(0, 0), (1, 2)], model.n_heads):
         [after] = (batch.maps for batch in extract(encoder, ["The keys ."]))
         without = model.forward([pieces]).attentions
     assert torch.equal(before, after)
@@ -98,7 +97,7 @@ def test_a_server_changes_no_modules_of_the_model_that_it_was_given(kernel):
 
 
 def test_runs_of_one_model_share_it_and_take_turns(kernel, tmp_path):
-    one, same, other = (tiny.saved(tmp_path / name, seed=seed) for name, seed in (("a", 0), ("b", 0), ("c", 1)))
+    one, same, other = (tiny.save(tmp_path / name, seed=seed) for name, seed in (("a", 0), ("b", 0), ("c", 1)))
     cells = []
     for model, text in ((one, "The keys are here."), (one, "A key is here."), (same, "Here."), (other, "Here.")):
         run = attentionology.analyze(model, Corpus((Sentence("a", tuple(text.split())),)), analyses="surface")

@@ -17,7 +17,7 @@ from attentionology.extractors.kinds import registry
 from attentionology.probes import registry as probe_registry
 from attentionology.scripts.cli import main
 from attentionology.storage import plugins
-from attentionology.storage.plugins import RegistryError, extensions, running
+from attentionology.storage.plugins import RegistryError, extensions, name_extension
 from tests import tiny
 from tests.packages import install
 
@@ -154,13 +154,13 @@ def test_errors_of_a_package_name_it_and_the_line(tmp_path, kit):
         probe(tiny.encoder("bert"), test=Treebank(load_treebank("sample", limit=10)), probes="fragile", options=options)
     of_probe = "This happened in scores() of the probe 'fragile', "
     assert fragile.value.__notes__ == [of_probe + adds("raise ZeroDivisionError", kit)]
-    with pytest.raises(ZeroDivisionError) as own, running("map kind", "weight", "the function"):
+    with pytest.raises(ZeroDivisionError) as own, name_extension("map kind", "weight", "the function"):
         print(1 / 0)
     assert not hasattr(own.value, "__notes__")
 
 
 def test_the_command_takes_both_and_the_record_names_the_package(tmp_path):
-    tiny.saved(tmp_path / "model")
+    tiny.save(tmp_path / "model")
     path, out = tmp_path / "corpus.txt", tmp_path / "run"
     path.write_text("cats/2/nsubj sleep/0/root\nshe/2/nsubj sings/0/root\n", encoding="utf-8")
     command = ["analyze", "--model", str(tmp_path / "model"), "--corpus", str(path), "--format", "pairs"]

@@ -31,7 +31,7 @@ HEADS = ((0, 1), (1, 2), (1, 3))
 @pytest.fixture(scope="module")
 def masked():
     """An encoder and the same model with a masked-LM head."""
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     encoder.tokenizer.mask_token = "[MASK]"
     lm = tiny.language_model(encoder, "MaskedLM")
     encoder.model.load_state_dict(lm.bert.state_dict(), strict=False)
@@ -91,7 +91,7 @@ def test_predictions_are_those_of_edited_weights(masked, means, monkeypatch):
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
 def test_next_words_are_predicted_after_what_precedes_them(family):
     """A causal model says nothing about the first piece of its input."""
-    encoder = tiny.randomized(family)
+    encoder = tiny.randomize(family)
     lm = tiny.language_model(encoder, "CausalLM")
     maker = PredictionMaker(((1, 2),), AblationMaker(((1, 2),), encoder.n_layers, lm=lm, causal=True))
     for batch in shared_batches(encoder, SENTENCES[:3]):
@@ -150,10 +150,10 @@ def test_predictions_cost_no_more_than_effects(masked, monkeypatch):
     heads, maker = ((0, 0), (2, 1)), AblationMaker(((0, 0), (2, 1)), 3, lm=lm)
     passes = 1 + 1 + 1 / 3  # as it is, and from the first and the last of three layers on
     for words, shown in ((15.9, ""), (16, "4"), (19.9, "4"), (20, "42"), (28.9, "42"), (29, "423"), (30, "4231")):
-        found = predictions.affordable(sentences, heads, maker, words * passes + 1e-9)
+        found = predictions.limit_words(sentences, heads, maker, words * passes + 1e-9)
         assert "".join(sentence.id for sentence in found) == shown
     causal = replace(maker, causal=True)
-    assert len(predictions.affordable(sentences, heads, causal, 9 * passes + 1e-9)) == 3
+    assert len(predictions.limit_words(sentences, heads, causal, 9 * passes + 1e-9)) == 3
     assert predictions.expected_passes(sentences, heads, maker) == pytest.approx(10 * passes)
     assert predictions.expected_passes(sentences, heads, causal) == pytest.approx(4 * passes)
     more = [(layer, head) for layer in range(3) for head in range(4)]  # of twelve heads, six are shown

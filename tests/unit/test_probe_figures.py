@@ -16,7 +16,7 @@ from attentionology.analyses.probing.lengths import by_bin, lengths_figure, wils
 from attentionology.analyses.probing.runs import training_figure
 from attentionology.analyses.probing.scores import methods_figure
 from attentionology.reports.drawing import BLUE, GREY
-from tests.probing_results import ATTENTION, Case, answered, explored, results
+from tests.probing_results import ATTENTION, Case, explore_probes, results, with_answers
 from tests.shown_tables import percent
 
 
@@ -147,7 +147,7 @@ def test_figure_of_weights_shows_every_head(shape):
 
 def test_measures_and_ranks_are_those_of_the_weights():
     probed = results(Case())
-    explorer = explored(probed)
+    explorer = explore_probes(probed)
     assert explorer is not None
     measures = {measure.id: measure for measure in explorer.measures}
     assert len(measures) == len(explorer.measures) == 2 * 3 * 2
@@ -173,8 +173,8 @@ def test_measures_and_ranks_are_those_of_the_weights():
 def test_findings_lead_to_the_head_with_the_largest_weight(order):
     probed = results(Case(probes=("attention",)))
     weights = probed.head_weights["attention"]
-    probed = answered(probed, head_weights={"attention": weights._replace(heads=weights.heads[::order])})
-    explorer = explored(probed)
+    probed = with_answers(probed, head_weights={"attention": weights._replace(heads=weights.heads[::order])})
+    explorer = explore_probes(probed)
     assert explorer is not None
     ids = {measure.id for measure in explorer.measures}
     states = [dict(part.split("=", 1) for part in each.address[1:].split("&")) for each in explorer.findings]
@@ -198,4 +198,4 @@ def test_findings_lead_to_the_head_with_the_largest_weight(order):
 
 
 def test_without_weights_there_is_nothing_to_explore():
-    assert explored(results(Case(probes=("words+distances",)))) is None
+    assert explore_probes(results(Case(probes=("words+distances",)))) is None

@@ -10,12 +10,12 @@ import pandas as pd
 from attentionology.analyses.counting.resampling import FEWEST_UNITS
 from attentionology.analyses.probing.rows import ProbeResults
 from attentionology.analyses.probing.scores import adds, is_selective, score_texts
-from tests.probing_results import Case, answered, results, written
+from tests.probing_results import Case, results, with_answers, write_section
 
 
 def test_weights_of_nothing_are_left_out(tmp_path):
     found = results(Case(probes=("attention",)))
-    section, page = written(tmp_path, answered(found, head_weights=None))
+    section, page = write_section(tmp_path, with_answers(found, head_weights=None))
     assert "Which heads the probes use" not in page
     assert not (tmp_path / "tables" / "probe_weights.csv").exists()
     assert section.summary["probe_weights"] == {}

@@ -19,7 +19,7 @@ from attentionology.probes import (
     WordsDistancesProbe,
     load_probe,
 )
-from attentionology.probes.training import shuffled
+from attentionology.probes.training import shuffle_blocks
 from tests.damage import become_a_folder, flip_last_bit
 from tests.maps import batch_of, random_corpus
 
@@ -109,10 +109,10 @@ class TestEarlyStopping:
 
     def test_order_is_new_in_every_epoch_and_complete(self):
         items = list(range(2500))
-        first, second = (list(shuffled(items, (0, epoch))) for epoch in (0, 1))
+        first, second = (list(shuffle_blocks(items, (0, epoch))) for epoch in (0, 1))
         assert sorted(first) == items
         assert first != second
-        assert first == list(shuffled(items, (0, 0)))
+        assert first == list(shuffle_blocks(items, (0, 0)))
         stretches = [item // 1024 for item in first]
         assert sum(a != b for a, b in pairwise(stretches)) == 2  # one stretch after the other
 

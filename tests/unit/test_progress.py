@@ -81,8 +81,12 @@ def test_a_pace_is_what_this_process_has_seen():
 
 def test_a_stage_is_logged_once_and_each_time_of_it():
     said = []
-    handler = logging.Handler()
-    handler.emit = lambda record: said.append((record.name, record.levelname, record.getMessage()))
+
+    class Keep(logging.Handler):
+        def emit(self, record):
+            said.append((record.name, record.levelname, record.getMessage()))
+
+    handler = Keep()
     RUN_MESSAGES.addHandler(handler)
     RUN_MESSAGES.setLevel(logging.DEBUG)
     stages = Stages()

@@ -268,5 +268,5 @@ def test_the_explorer_knows_the_marks(write):
         sentence = load_treebank(write(text))[0]
         annotation = Annotation.of(batch_of([sentence], maps_of([sentence])), 0)
         assert annotation.punctuation == expected
-        assert Annotation.decoded(annotation.encoded()) == annotation
-        assert (b"punctuation" in annotation.encoded()) == bool(expected)
+        assert Annotation.decode(annotation.encode()) == annotation
+        assert (b"punctuation" in annotation.encode()) == bool(expected)

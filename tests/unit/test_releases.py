@@ -325,7 +325,7 @@ def test_a_treebank_that_two_patterns_name_is_read_once(french):
 
 
 def test_a_survey_reads_each_treebank_of_a_pattern_and_says_what_it_leaves_out(french, tmp_path, capsys):
-    model = tiny.saved(tmp_path / "model", max_position_embeddings=200)
+    model = tiny.save(tmp_path / "model", max_position_embeddings=200)
     out = tmp_path / "out"
     command = ["survey", "--models", model, "--treebanks", "ud:fr_p*:dev", "ud:fr_s*:dev", "--replicates", "0"]
     assert main([*command, "--out", str(out)]) == 0

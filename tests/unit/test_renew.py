@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.renew import merged, renew_block
+from tests.renew import merge_columns, renew_block
 
 PRESENT = ["relation", "map", "n", "accuracy", "reach", "random"]
 
@@ -20,7 +20,7 @@ PRESENT = ["relation", "map", "n", "accuracy", "reach", "random"]
 )
 def test_columns_stay_in_their_order_unless_a_run_has_another(found, expected):
     """No run has the column *reach*, and it stays; others that none has are dropped."""
-    assert merged(PRESENT, found) == expected
+    assert merge_columns(PRESENT, found) == expected
 
 
 def test_lines_of_a_block_are_those_that_are_printed(tmp_path):

@@ -33,16 +33,16 @@ from attentionology.reports.drawing import (
     number_ticks,
     panels,
     save,
-    styled,
+    with_style,
 )
 from attentionology.reports.format import interval, percent, shown_rows
-from attentionology.reports.page import bundled, outlined, save_figures, write_report, write_section
-from attentionology.reports.page.svg import alternative, palette_styles, themed
-from attentionology.reports.shapes import apart, heads_map
+from attentionology.reports.page import outline, read_bundle, save_figures, write_report, write_section
+from attentionology.reports.page.svg import alternative, apply_theme, palette_styles
+from attentionology.reports.shapes import heads_map, move_apart
 from attentionology.reports.tables import records, to_json
 from tests.dependency import dependency_section, made_results
 from tests.maps import RELATIONS, counted_words
-from tests.shown_tables import printed, with_control
+from tests.shown_tables import read_terminal, with_control
 
 pytestmark = pytest.mark.usefixtures("svgs_are_drawn")
 
@@ -236,7 +236,7 @@ def test_rare_relations_come_last_and_root_is_not_shown(tables):
 
 def test_the_table_fits_a_narrow_terminal(tables):
     best = tables.best.assign(total=2809, control_accuracy=0.093)
-    said = printed(best_table(made_results(tables.cells, best)).terminal(80), 80)
+    said = read_terminal(best_table(made_results(tables.cells, best)).terminal(80), 80)
     assert "all-nopunct-noroot" in said
     assert "…" not in said
 
@@ -258,7 +258,7 @@ def test_number_formats():
     assert [interval(*ends) for ends in ((0.1, 0.2), (nan, nan), (1.0, 1.0))] == ["[10.0, 20.0]", "", ""]
 
 
-@styled
+@with_style
 def laid_out():
     """A figure whose labels and color bar need room, which its layout makes when it is drawn."""
     figure, grid = panels(3, 2, 1, 2)
@@ -309,7 +309,7 @@ def test_figures_on_a_page_follow_its_colors(tmp_path):
     assert "#0072b2" not in svg
     used = set(re.findall(r"var\(--figure-([\w-]+)\)", svg))
     assert used <= set(re.findall(r"--figure-([\w-]+): light-dark", palette_styles()))
-    assert "invert(" not in bundled("page.css")
+    assert "invert(" not in read_bundle("page.css")
 
 
 def test_a_page_gives_figures_the_colors_of_its_scheme_and_links_to_itself(tmp_path):
@@ -319,7 +319,7 @@ def test_a_page_gives_figures_the_colors_of_its_scheme_and_links_to_itself(tmp_p
     heads_map(axes, rates, lambda layer, head: f"{PAGE}#{layer}-{head}")
     save(figure, tmp_path, "heads")
     svg = (tmp_path / "heads.svg").read_text(encoding="utf-8")
-    shown = themed(svg)
+    shown = apply_theme(svg)
     assert re.findall(r'<a xlink:href="([^"]*)', svg) == [f"../report.html#1-{head}" for head in range(1, 13)]
     assert re.findall(r'<a tabindex="-1" xlink:href="([^"]*)', shown) == [f"#1-{head}" for head in range(1, 13)]
     first, *_, last = re.findall(r'<use xlink:href="#C[^>]*fill: var\((--figure-[\w-]+)\)', shown)
@@ -333,7 +333,7 @@ def test_pixels_have_the_colors_of_a_dark_page_too(tmp_path):
     levels = np.linspace(0, 1, REVERSED.N)[None]
     axes.imshow(levels, cmap=REVERSED, vmin=0, vmax=1, interpolation="none")
     save(figure, tmp_path, "pixels")
-    shown = themed((tmp_path / "pixels.svg").read_text(encoding="utf-8"))
+    shown = apply_theme((tmp_path / "pixels.svg").read_text(encoding="utf-8"))
     images = re.findall(r'<image class="on-(light|dark)" xlink:href="data:image/png;base64,([^"]*)"', shown)
     colors = {scheme: imread(io.BytesIO(base64.b64decode(text)))[0, :, :3] for scheme, text in images}
     for scheme, scale in (("light", SCALE), ("dark", DARK_SCALE)):
@@ -357,9 +357,9 @@ def test_legends_have_as_many_columns_as_fit_and_titles_are_broken(labels, colum
 
 
 def test_names_of_lines_are_moved_apart_around_their_mean():
-    assert apart([0.0, 0.2, 0.3, 5.0], 1.0) == pytest.approx([-0.625, 0.375, 1.375, 4.375])
-    assert apart([1.0, 2.5], 1.0) == [1.0, 2.5]
-    assert apart([], 1.0) == []
+    assert move_apart([0.0, 0.2, 0.3, 5.0], 1.0) == pytest.approx([-0.625, 0.375, 1.375, 4.375])
+    assert move_apart([1.0, 2.5], 1.0) == [1.0, 2.5]
+    assert move_apart([], 1.0) == []
 
 
 def test_layers_stand_at_their_numbers_and_rows_of_an_image_at_one_less():
@@ -377,7 +377,7 @@ def test_headings_have_addresses_and_headers_say_what_they_head():
         '<h4 id="given">Other</h4><svg><h2>none</h2></svg>'
         "<table><thead><tr><th>a</th></tr></thead><tr><th class='x'>b</th></tr></table>"
     )
-    page, headings = outlined(body, prefix="p", lower=1)
+    page, headings = outline(body, prefix="p", lower=1)
     assert [(each.id, each.text, each.level) for each in headings] == [
         ("p-one-two", "One & two", 3),
         ("p-one-two-2", "One & two", 4),

@@ -35,7 +35,7 @@ from attentionology.extractors.translation import (
 )
 from attentionology.reports.explorer.data import Sample, SampledSentence
 from tests import tiny, tiny_translation
-from tests.maps import inflated
+from tests.maps import inflate
 
 PAIRS = 24
 KEPT = 9
@@ -86,12 +86,12 @@ def decoded(sentence: SampledSentence, kind: str, heads: int) -> tuple[Any, Any]
     stored = sentence.maps[kind]
     shape = (2, heads, len(sentence.rows), len(sentence.columns or ()))
     scales = np.array(stored.scales).reshape(2, heads, 1, 1)
-    maps = np.frombuffer(inflated(stored.data), dtype=np.uint8).reshape(shape) / LEVELS * scales
+    maps = np.frombuffer(inflate(stored.data), dtype=np.uint8).reshape(shape) / LEVELS * scales
     return maps, 0.51 / LEVELS * scales
 
 
 def guesses_of(sentence: SampledSentence, kind: str, heads: int) -> Any:
-    picked = np.frombuffer(inflated(sentence.guesses[f"{kind}/{TO_SOURCE}"]), dtype="<u2")
+    picked = np.frombuffer(inflate(sentence.guesses[f"{kind}/{TO_SOURCE}"]), dtype="<u2")
     return picked.reshape(2, heads, len(sentence.rows))
 
 
@@ -194,8 +194,8 @@ def test_long_pairs_are_counted_but_not_kept():
     metric = InputSample(3, 1, size=3, kind="AWI-weight-all")
     for batch in read_pairs(reader, pairs):
         metric.update(PairsToDraw(series).of(batch))
-    assert [each.annotation.id for each in metric.sampled()] == ["fits"]
-    assert metric.sampled()[0].shape == (3, 1, MOST_ROWS, MOST_ROWS, 0)
+    assert [each.annotation.id for each in metric.sort_inputs()] == ["fits"]
+    assert metric.sort_inputs()[0].shape == (3, 1, MOST_ROWS, MOST_ROWS, 0)
     assert (int(metric.inputs), int(metric.too_long)) == (3, 2)
 
 
@@ -222,7 +222,7 @@ def test_encoders_have_their_maps_too(method, kinds):
     for sentence in explorer.sample.sentences:
         assert sentence.columns is not None
         assert not any(sentence.special_columns or ())
-        picked = np.frombuffer(inflated(sentence.guesses[f"{kinds[0]}/{TO_SOURCE}"]), dtype="<u2")
+        picked = np.frombuffer(inflate(sentence.guesses[f"{kinds[0]}/{TO_SOURCE}"]), dtype="<u2")
         assert picked.max() < len(sentence.columns)
 
 

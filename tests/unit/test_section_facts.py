@@ -24,10 +24,10 @@ from attentionology.analyses.norms.block import _relations as table_of_relations
 from attentionology.analyses.surface.shares import layers_table, sinks
 from attentionology.reports.page import Section, write_report
 from tests.ablation import ablation_section
-from tests.clusters import answered as answered_clusters
 from tests.clusters import clusters_section
-from tests.coreference import changed, coreference_section
-from tests.dependency import against_tags, answered, dependency_section, made_results
+from tests.clusters import with_answers as answered_clusters
+from tests.coreference import coreference_section, with_changes
+from tests.dependency import against_tags, dependency_section, made_results, with_answers
 from tests.maps import counted_words
 from tests.norms import changed_results as changed_norms
 from tests.norms import norms_section
@@ -100,7 +100,7 @@ def of_trees(sentences: int, left_out: int) -> SpanningTrees:
 def test_parts_of_dependency_are_there_if_they_were_asked_for(
     words: DependencyResults, changes: dict[str, Any], sentence: str
 ) -> None:
-    other = replace(words, **changes) if "trees" in changes else answered(words, **changes)
+    other = replace(words, **changes) if "trees" in changes else with_answers(words, **changes)
     without, changed = (said("dependency", dependency_section(each)) for each in (words, other))
     assert sentence not in without
     assert sentence in changed
@@ -133,7 +133,7 @@ def test_notes_and_legend_of_dependency(words: DependencyResults) -> None:
 
 def test_coreference(mentions) -> None:  # noqa: F811  # the fixture
     account = {"anaphors": 1099, "scored": 1077, "no answer": 3, "documents": 8, "forced": 4}
-    results = changed(mentions, account=account, notes=("Note a.", "Note b."), map_facts=("fact a", "fact b"))
+    results = with_changes(mentions, account=account, notes=("Note a.", "Note b."), map_facts=("fact a", "fact b"))
     section = coreference_section(results)
     text, largest = said("coreference", section), section.context["largest"]
     assert text.startswith(
@@ -154,28 +154,28 @@ def test_coreference(mentions) -> None:  # noqa: F811  # the fixture
     assert "1,099 mentions have an antecedent in the corpus, of which 1,077 could be scored. 4 of the scored" in text
     assert text.endswith("given with candidates of which none is right: 3")
     deep = results.tables._replace(cells=results.tables.cells.assign(layer=200))
-    assert "the best of 1,200 on these same mentions" in best_of_mentions(changed(results, tables=deep)).legend
-    copies = best_of_mentions(changed(results, control=results.control * 2)).legend
+    assert "the best of 1,200 on these same mentions" in best_of_mentions(with_changes(results, tables=deep)).legend
+    copies = best_of_mentions(with_changes(results, control=results.control * 2)).legend
     assert "as the mean over the copies (2)." in copies
     assert "<dd>The accuracy of a guess that always picks the nearest candidate. The candidates" in copies
     contrasts = results.contrasts.best.set_index("candidates")
     for policy in ("preceding", "mentions", "words"):
-        notes = best_of_mentions(changed(results, candidates=policy)).notes
+        notes = best_of_mentions(with_changes(results, candidates=policy)).notes
         row = contrasts.loc[policy]
         (difference,) = (note for note in notes if ": difference " in note)
         assert f": difference {percent(row['difference'], '+')} " in difference
         assert difference.endswith(f"(head {row['layer']}-{row['head']})")
-    kept = said("coreference", coreference_section(changed(results, singletons="keep", candidates="mentions")))
+    kept = said("coreference", coreference_section(with_changes(results, singletons="keep", candidates="mentions")))
     assert (
         "Candidates are head words of all other mentions. Entities that are mentioned only once are candidates, too."
         in kept
     )
     assert "choose among head words of the preceding mentions, which is easier" in kept
-    assert "only once" not in said("coreference", coreference_section(changed(results, asked=True)))
+    assert "only once" not in said("coreference", coreference_section(with_changes(results, asked=True)))
     paper = {"head 5-4": {"all": 65, "pronoun": 64, "proper": 73, "nominal": 58}}
     ensembles = pd.DataFrame(columns=ENSEMBLES_OF_MENTIONS.names)
     for changes, heading in (({"published": paper}, "The paper’s numbers"), ({"ensembles": ensembles}, "Ensembles of")):
-        assert heading in said("coreference", coreference_section(changed(results, **changes)))
+        assert heading in said("coreference", coreference_section(with_changes(results, **changes)))
         assert heading not in text
 
 

@@ -18,7 +18,7 @@ import attentionology
 from attentionology.engine.serving import application, server
 from attentionology.engine.serving.errors import RequestError
 from attentionology.engine.serving.served_run import ServedRun
-from attentionology.reports.page import bundled
+from attentionology.reports.page import read_bundle
 from attentionology.reports.run_folder import RunFolder, RunFolderError
 from tests import tiny
 from tests.serving import DRAW, TEXT, USES, Page, in_a_loop, save_run
@@ -48,7 +48,7 @@ def test_the_page_has_its_script_and_data_in_files(page, folder):
     assert b"<style" not in body
     assert b'data-bench="bench.json"' in body
     for name, parts in (("page.js", ["explorer.js"]), ("page.css", ["page.css", "explorer.css"])):
-        assert page.raw("GET", f"/{page.token}/{name}")[2].decode() == "".join(map(bundled, parts))
+        assert page.raw("GET", f"/{page.token}/{name}")[2].decode() == "".join(map(read_bundle, parts))
     bench = json.loads(page.raw("GET", f"/{page.token}/bench.json")[2])
     assert [run["corpus"] for run in bench["runs"]] == ["corpus.conllu, first 8 sentences"]
     models = [

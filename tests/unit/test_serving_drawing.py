@@ -20,7 +20,7 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.serving.concordance import Question, uses
 from attentionology.engine.serving.errors import RequestError
 from attentionology.engine.serving.live_model import LiveModel
-from attentionology.engine.serving.texts import MOST_CHARACTERS, Typed, typed_texts
+from attentionology.engine.serving.texts import MOST_CHARACTERS, TypedSentence, typed_texts
 from attentionology.extractors import extract, shared_batches
 from tests import tiny
 from tests.unit.test_ablation import without
@@ -33,7 +33,7 @@ HEAD = (1, 2)
 @pytest.fixture(scope="module")
 def live() -> Any:
     """A tiny masked-LM that stays loaded."""
-    encoder = tiny.randomized("bert")
+    encoder = tiny.randomize("bert")
     encoder.tokenizer.mask_token = "[MASK]"
     lm = tiny.language_model(encoder, "MaskedLM")
     encoder.model.load_state_dict(lm.bert.state_dict(), strict=False)
@@ -50,7 +50,7 @@ def guesses_of(sentence: Any, name: str) -> np.ndarray:
     return np.frombuffer(zlib.decompress(base64.b64decode(sentence.guesses[name]), -15), "<u2")
 
 
-def typed(text: str) -> Typed:
+def typed(text: str) -> TypedSentence:
     (only,) = typed_texts(text)
     return only
 
@@ -171,7 +171,7 @@ def test_predictions_are_those_of_the_analysis(live, off):
     [found] = [maker.of(batch) for batch in shared_batches(live.encoder, [sentence])]
     expected = found[bool(off)]
     for word in (0, 5):
-        drawn = live.draw(Typed(sentence, (word,)), ["weight"], off)
+        drawn = live.draw(TypedSentence(sentence, (word,)), ["weight"], off)
         assert drawn.masked == (word + 1,)  # after [CLS]
         assert drawn.sentence.rows[word + 1] == f"[{sentence.words[word]}]"
         assert drawn.predictions.log_p[word] == pytest.approx(expected.log_p[word], abs=2e-4)
@@ -205,7 +205,7 @@ def test_masked_words_are_predicted_by_one_pass_of_the_model(live):
 
 
 def test_a_causal_model_predicts_each_word_and_masks_none():
-    encoder = tiny.randomized("gpt2")
+    encoder = tiny.randomize("gpt2")
     model: Any = LiveModel(encoder, lm=tiny.language_model(encoder, "CausalLM"))
     plain, asked = model.draw(typed(TEXT), ["weight"]), model.draw(typed(TEXT.replace("are", "[are]")), ["weight"])
     assert plain.predictions.log_p == asked.predictions.log_p
@@ -220,7 +220,7 @@ def test_a_causal_model_predicts_each_word_and_masks_none():
 
 
 def test_what_cannot_be_drawn_is_refused(live):
-    long = Typed(Sentence("long", ("a",) * 20_000))
+    long = TypedSentence(Sentence("long", ("a",) * 20_000))
     for text, words in ((long, "20,000 words"), (typed("cabinet " * 30), "pieces")):
         with pytest.raises(RequestError, match=f"has .*{words}.*64 pieces") as refused:
             live.draw(text, ["weight"])

@@ -16,7 +16,7 @@ from attentionology.engine.serving.concordance import Question
 from attentionology.engine.serving.live_model import LiveModel
 from attentionology.engine.serving.mention_uses import COREFERENCE, uses_of_mentions
 from attentionology.engine.serving.served_run import ServedRun
-from attentionology.engine.serving.texts import Typed
+from attentionology.engine.serving.texts import TypedSentence
 from tests import approved_runs, tiny
 from tests.serving import USES, Page
 
@@ -98,13 +98,13 @@ def test_a_use_has_the_mentions_as_they_are_written(live, run):
 
 def test_a_window_is_drawn_with_its_mentions(live, run, monkeypatch):
     window = [*run.windows(live.encoder)][1]
-    drawn = live.draw(Typed(run.sentence(window.id, live.encoder)), ["weight"]).sentence
+    drawn = live.draw(TypedSentence(run.sentence(window.id, live.encoder)), ["weight"]).sentence
     assert (drawn.id, drawn.start) == (window.id, window.start)
     assert drawn.mentions
     assert {"weight/mention->antecedent", "weight/antecedent->mention"} <= {*drawn.guesses}
     assert {*drawn.maps} == {"weight"}
     monkeypatch.setattr(live_model, "MOST_ROWS", len(drawn.rows) - 1)  # a longer one is drawn as running text
-    as_text = live.draw(Typed(run.sentence(window.id, live.encoder)), ["weight"]).sentence
+    as_text = live.draw(TypedSentence(run.sentence(window.id, live.encoder)), ["weight"]).sentence
     assert (as_text.maps, as_text.guesses) == ({}, drawn.guesses)
 
 

@@ -135,7 +135,7 @@ def test_another_host_is_told_what_it_means(monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_an_interrupted_server_ends_well_and_leaves_nothing(programs, tmp_path):
-    model = tiny.saved(tmp_path / "model")
+    model = tiny.save(tmp_path / "model")
     (tmp_path / "empty").mkdir()
     process = programs.start("-m", "attentionology", "serve", "--model", model, folder=tmp_path / "empty")
     out = programs.folder / "out0"

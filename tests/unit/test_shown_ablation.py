@@ -21,7 +21,7 @@ from attentionology.reports.drawing import BLUE, GREY
 from tests.ablation import ablation_section, changed_results, explored_ablation
 from tests.ablation import made_results as made_ablation
 from tests.dependency import made_results
-from tests.shown_tables import cells, distinct, on_page
+from tests.shown_tables import cells, distinct_table, on_page
 
 HEADS = 12
 """The heads of two layers, of which the last has the largest effect, and the one before it no interval."""
@@ -29,7 +29,7 @@ HEADS = 12
 
 def made(*names: str, rows: int = 1, **given: Any) -> pd.DataFrame:
     """A table in which every number is another one, but for the columns that are given."""
-    return distinct(pd.DataFrame({name: [0.0] * rows for name in names})).assign(**given)
+    return distinct_table(pd.DataFrame({name: [0.0] * rows for name in names})).assign(**given)
 
 
 def results(loss: bool = True, relations: int = 2) -> AblationResults:

@@ -20,8 +20,8 @@ from attentionology.analyses.alignment.layers import CELLS
 from attentionology.analyses.alignment.rows import LayerChoice, choose
 from attentionology.analyses.alignment.series import Series
 from attentionology.corpora_loaders.alignment import SentencePair
-from tests.alignment import alignment_section, answered, explored_alignment, made_results, shown_tables
-from tests.shown_tables import cells, distinct, in_brackets, in_latex, on_page, percent
+from tests.alignment import alignment_section, explored_alignment, made_results, shown_tables, with_answers
+from tests.shown_tables import cells, distinct_table, in_brackets, in_latex, on_page, percent
 
 SERIES = [
     {"setting": setting, "measure": measure, "heads": heads, "direction": direction}
@@ -35,7 +35,7 @@ SERIES = [
 def made_up(schema, rows):
     """A table with all columns of a schema, in which all numbers are different."""
     names = [name for column in schema.columns for name in column.names.split()]
-    return distinct(pd.DataFrame([{**dict.fromkeys(names, 0.5), **row} for row in rows])[names])
+    return distinct_table(pd.DataFrame([{**dict.fromkeys(names, 0.5), **row} for row in rows])[names])
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def shown(results):
 
 def test_the_direction_of_links_is_left_out_if_there_is_only_one(results, shown):
     cells, best = (table[table["direction"] == "forward"] for table in (results.cells, results.best))
-    forward = shown_tables(answered(replace(results, cells=cells), best=best))[1]
+    forward = shown_tables(with_answers(replace(results, cells=cells), best=best))[1]
     assert "links" not in on_page(forward)[0]
     assert [row["links"] for row in on_page(shown["alignment_best"])] == [*results.best["direction"]]
 
@@ -114,7 +114,7 @@ def explored(results):
     ]  # fmt: skip
     contrasts = pd.DataFrame(rows_of_contrasts, columns=["contrast", "of", "layer", "difference", "low", "high"])
     beside = {"baselines": baselines.assign(low=0.25, high=0.75), "contrasts": contrasts}
-    made = answered(replace(results, cells=cells), **beside)
+    made = with_answers(replace(results, cells=cells), **beside)
     return cells[cells["direction"] == "forward"], made, explored_alignment(made)
 
 
@@ -195,7 +195,7 @@ def test_nothing_is_said_of_what_is_not_there(explored):
     _, results, contribution = explored
 
     def said(cells: pd.DataFrame = results.cells, **answers: pd.DataFrame) -> list[str]:
-        found = explored_alignment(answered(replace(results, cells=cells), **answers)).findings
+        found = explored_alignment(with_answers(replace(results, cells=cells), **answers)).findings
         return [finding.text for finding in found]
 
     head, layer, baseline, *others = [finding.text for finding in contribution.findings]
@@ -212,7 +212,7 @@ def test_word_vectors_have_no_heads(explored):
         table.query("heads == 'all' and setting == 'AWI' and measure == 'norm'").assign(measure="cosine")
         for table in (results.cells, results.best)
     )
-    made = explored_alignment(answered(replace(results, cells=cells), best=best))
+    made = explored_alignment(with_answers(replace(results, cells=cells), best=best))
     assert {measure.label for measure in made.measures} == {"AWI, by cosine"}
     assert "is the lowest alignment error rate of all word vectors, in layer 2 by cosine" in made.findings[0].text
 
@@ -223,7 +223,7 @@ def test_the_page_explains_what_was_chosen_and_directions_if_there_are_two(explo
         monkeypatch.setattr(type(question), "draw", lambda *_: {})
 
     def context(example: Any = None, **changes: Any) -> Any:
-        return alignment_section(answered(replace(results, **changes), example=example)).context
+        return alignment_section(with_answers(replace(results, **changes), example=example)).context
 
     assert (context()["both"], context()["correlations"], context()["has_gold"]) == (True, 2, True)
     assert "example" not in context()

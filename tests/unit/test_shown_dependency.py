@@ -13,9 +13,9 @@ from attentionology.analyses.dependency.best_heads import best_table, reach_fact
 from attentionology.analyses.dependency.failures import DependencyFailures, failure_tables, shown_failures
 from attentionology.analyses.shared.options import FailureOptions
 from attentionology.reports.streams import WIDE
-from tests.dependency import answered, dependency_section, explored_dependency, made_results
+from tests.dependency import dependency_section, explored_dependency, made_results, with_answers
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
-from tests.shown_tables import distinct, on_page, printed, with_control
+from tests.shown_tables import distinct_table, on_page, read_terminal, with_control
 
 MIN_COUNT = 36
 
@@ -23,7 +23,7 @@ MIN_COUNT = 36
 @pytest.fixture(scope="module")
 def results():
     tables = counted_words().compute()
-    best = distinct(with_control(tables.best, [tables.best]))
+    best = distinct_table(with_control(tables.best, [tables.best]))
     best.loc[1, ["offset_correct", "tied"]] = [0, 3]
     return made_results(tables.cells, best, (tables.best,), MIN_COUNT, ("map “weight”",))
 
@@ -32,7 +32,7 @@ def test_the_table_fits_in_a_terminal(results):
     """Also with a control and negative gains, no heading takes two lines, and no cell is cut."""
     gains = {name: -results.best[name] for name in ("heldout_gain", "heldout_gain_low", "heldout_gain_high")}
     table = best_table(replace(results, best=results.best.assign(**gains, total=1000 + results.best["total"])))
-    cells = [line for line in printed(table.terminal(WIDE), WIDE).splitlines() if line[:1] in "┃│"]
+    cells = [line for line in read_terminal(table.terminal(WIDE), WIDE).splitlines() if line[:1] in "┃│"]
     assert len(cells) == 1 + len(table.rows), f"more than {WIDE} columns: give a column of the table room='page'"
 
 
@@ -94,7 +94,7 @@ def test_the_section_writes_both_tables(counted):
         )
     ]
     assert section.tables["dependency_picks"] is results.failures.picked
-    assert "dependency_picks" not in dependency_section(answered(results, failures=None), Titles("m", "c")).tables
+    assert "dependency_picks" not in dependency_section(with_answers(results, failures=None), Titles("m", "c")).tables
 
 
 def findings(counted, **values):
@@ -111,7 +111,7 @@ def findings(counted, **values):
     )  # fmt: skip
     for column, value in values.items():
         table.loc[2, column] = value
-    made = replace(answered(results, failures=results.failures._replace(picked=table)), min_count=1)
+    made = replace(with_answers(results, failures=results.failures._replace(picked=table)), min_count=1)
     found = [one for one in explored_dependency(made, accuracy, "weight").findings if "mistakes" in one.text]
     assert all(one.address.endswith("&show=wrong:sibling") for one in found)
     return [one.text for one in found], best

@@ -24,7 +24,7 @@ from attentionology.analyses.explanation.showing.together import words_figure
 from attentionology.reports.drawing import GREEN, ORANGE
 from attentionology.reports.format import rows_of
 from attentionology.reports.table import ShownTable
-from tests.shown_tables import assert_declared, distinct, on_page, percent, printed
+from tests.shown_tables import assert_declared, distinct_table, on_page, percent, read_terminal
 from tests.unit.test_explain_reports import results as drawn
 
 
@@ -32,7 +32,7 @@ from tests.unit.test_explain_reports import results as drawn
 def results():
     """All questions, whose numbers are all different, and two verdicts of each kind at least."""
     found = drawn(n=200)
-    table = distinct(found.verdicts).assign(
+    table = distinct_table(found.verdicts).assign(
         n=np.arange(len(found.verdicts)) + 1030,
         verdict=[("passes", "fails", "undecided")[index % 3] for index in range(len(found.verdicts))],
     )
@@ -50,7 +50,7 @@ def test_why_a_question_is_undecided_is_said_below_the_table(results):
     for row, test, meaning in ((0, "uniform", few), (1, "uniform", few), (2, "erasure", few), (3, "seeds", includes)):
         verdicts.loc[verdicts.index[row], ["verdict", "meaning", "test"]] = ["undecided", meaning, test]
     made = results._replace(verdicts=verdicts)
-    lines = printed(explain_table(made, width=300), 300).splitlines()
+    lines = read_terminal(explain_table(made, width=300), 300).splitlines()
     reasons = [f"Undecided: uniform, erasure. {few}", f"Undecided: seeds. {includes}"]
     assert [line.strip() for line in lines if line.startswith("Undecided")] == reasons
     latex = verdict_table(made).latex().splitlines()
@@ -68,7 +68,7 @@ def test_columns_are_as_declared():
 
 def test_measures_have_the_columns_that_only_some_of_them_need(results):
     """A text of one class without a value, and p values of some measures, give columns to both tables of a test."""
-    summary = distinct(results.summary[results.summary["measure"] != "significant_loo"]).assign(undefined=0)
+    summary = distinct_table(results.summary[results.summary["measure"] != "significant_loo"]).assign(undefined=0)
     summary.loc[(summary["measure"] == "tau_random") & (summary["predicted"] == "positive"), "undefined"] = 1030
     rows = {(row["measure"], row["predicted"]): row for row in rows_of(summary)}
     test = registered_tests()["correlation"]
@@ -110,7 +110,7 @@ def test_flips_are_shares_of_the_texts(results):
 
 
 def test_regularizers_are_columns(results):
-    own = distinct(results.tables["regularizers"])
+    own = distinct_table(results.tables["regularizers"])
     table = page_table(results._replace(tables={"regularizers": own}), "regularizers", "measures")
     for shown in on_page(table):
         for row in own[own["measure"].map(lambda name: column_of(name).label) == shown["measure"]].to_dict("records"):
@@ -216,14 +216,14 @@ def test_words_are_shaded_on_one_scale(results):
 
 def test_a_terminal_has_all_facts_and_notes(results):
     facts, notes = ("200 texts", "an LSTM"), ("First note.", "Second note.", "Third note.")
-    lines = printed(explain_table(results._replace(facts=facts, notes=notes), width=120), 120).splitlines()
+    lines = read_terminal(explain_table(results._replace(facts=facts, notes=notes), width=120), 120).splitlines()
     proof = "Above 0, attention does better than the floor. Passing a test does not prove that attention is faithful."
     left_out = "Not run: eraser (took <too> long [really])"
     assert [line.strip() for line in lines[-7:]] == [proof, "200 texts.", "An LSTM.", *notes, left_out]
 
 
 def test_dots_of_regularizers_are_their_means_and_shares_are_in_percent(results):
-    own = distinct(results.tables["regularizers"])
+    own = distinct_table(results.tables["regularizers"])
     figure: Any = regularizers_figure(results._replace(tables={"regularizers": own}), "")
     measures = ("accuracy", "permutation_tvd", "exact_jsd", "single_token_std", "tau_loo", "conicity")
     for axes, measure in zip(figure.axes, measures, strict=True):

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.norms.analysis import SCHEMAS
-from attentionology.analyses.norms.paper import Published
+from attentionology.analyses.norms.paper import PublishedNumbers
 from attentionology.analyses.norms.spread import grid_figure
 from tests.norms import changed_results, norms_section
-from tests.shown_tables import Columns, assert_declared, cells, distinct, in_latex, on_page, percent
+from tests.shown_tables import Columns, assert_declared, cells, distinct_table, in_latex, on_page, percent
 from tests.unit.test_norm_reports import results as computed  # noqa: F401  # a fixture
 
-PAPER = Published(
+PAPER = PublishedNumbers(
     mixing={"attn-n": (85.28, 99.96, 4.89)},
     expansion_by_layer=(0.9, 0.7, 0.6),
     frequency={"attn-n": (-0.387, -0.413)},
@@ -29,9 +29,9 @@ def results(computed):  # noqa: F811  # the fixture
     tables = {"change": computed.feed_forward.change, "amplified": computed.feed_forward.amplified}
     tables |= {"correlations": computed.frequency.correlations, **{name: getattr(computed, name) for name in names}}
     block = computed.block._replace(
-        **{name: distinct(getattr(computed.block, name)) for name in ("overwriting", "left_out")}
+        **{name: distinct_table(getattr(computed.block, name)) for name in ("overwriting", "left_out")}
     )
-    return changed_results(computed, block=block, **{name: distinct(table) for name, table in tables.items()})
+    return changed_results(computed, block=block, **{name: distinct_table(table) for name, table in tables.items()})
 
 
 def test_columns_are_as_declared(computed):  # noqa: F811  # the fixture

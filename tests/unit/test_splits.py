@@ -16,7 +16,7 @@ from attentionology.extractors.maps.store_reader import MapLocation
 from attentionology.probes import PAPER, TUNED, AttentionProbe, control_task, make_probe
 from attentionology.probes.recipe import choose_recipe
 from attentionology.probes.saved_probe import training_key
-from attentionology.probes.splits import CorrectWords, Split, controlled, folds_of, make_splits
+from attentionology.probes.splits import CorrectWords, Split, folds_of, make_splits, with_control_task
 
 
 def sentences_of(lengths: Iterable[int], documents: Iterable[str | None] | None = None, name: str = "s"):
@@ -217,7 +217,7 @@ class TestControlled:
     def test_all_parts_get_the_same_behaviors_and_keep_their_maps(self):
         parts = [store(annotated(9, name)) for name in "sdt"]
         before = Split(parts[0], parts[1], parts[2], range(9))
-        after = controlled(before, 3)
+        after = with_control_task(before, 3)
         assert after.dev is not None
         for old, new in zip(parts, (after.train, after.dev, after.test), strict=True):
             assert new.sentences == tuple(control_task(old.sentences, 3))
@@ -251,8 +251,8 @@ class TestTrainingKey:
             self.split(train=train.relabeled([replace(s, relations=("punct",) * len(s)) for s in train.sentences])),
             self.split(dev=train.subset(range(4))),
             self.split(dev=train.subset(range(5))),
-            controlled(self.split(), 0),
-            controlled(self.split(), 1),
+            with_control_task(self.split(), 0),
+            with_control_task(self.split(), 1),
         ]
         names = [usual, *(key(other) for other in others)]
         assert len(set(names)) == len(names)

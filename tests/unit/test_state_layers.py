@@ -19,8 +19,8 @@ from attentionology.analyses.probing.rows import STATES, StateCounts, StateTried
 from attentionology.analyses.probing.trainings.state_folds import StateEpoch
 from attentionology.analyses.probing.trainings.state_training import StateOutcome
 from attentionology.analyses.shared.options import CountOptions
-from tests.probing_results import counted, written
-from tests.state_scores import BASELINE, random_fractions, sentences, stored, tried
+from tests.probing_results import counts_of_attempts, write_section
+from tests.state_scores import BASELINE, counts_of_scores, list_columns, random_fractions, sentences
 
 
 def state(layer: float, value: float, *, probe: str = "arcs", chosen: bool = False, **others: Any) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def test_parameters_are_those_of_the_task_itself():
     assert len(lookups["history"]) == len(lookups["tried"]) == 4
 
 
-COLUMNS = [*tried("distance", (0, 1), floors=("chain",)), *tried("label:upos", (0, 1))]
+COLUMNS = [*list_columns("distance", (0, 1), floors=("chain",)), *list_columns("label:upos", (0, 1))]
 LOOKED = {
     "tried": [asdict(each) for each in COLUMNS],
     "chosen": {"distance": 1, "label:upos": 0},
@@ -182,7 +182,7 @@ LOOKED = {
 
 def probed(number: int, seed: int = 0) -> Any:
     of = sentences(number, seed)
-    return stored(of, COLUMNS, random_fractions(of, COLUMNS, seed))
+    return counts_of_scores(of, COLUMNS, random_fractions(of, COLUMNS, seed))
 
 
 def results_of(given: Any, lookups: Any) -> Any:
@@ -191,7 +191,7 @@ def results_of(given: Any, lookups: Any) -> Any:
 
 def test_everything_is_shown_from_what_is_stored(tmp_path):
     found = results_of(probed(30), {"texts": LOOKED})
-    section, page = written(tmp_path, found)
+    section, page = write_section(tmp_path, found)
     answered = found.answers["layers"]
     assert len(answered.layers) == len(COLUMNS)
     assert len(answered.states) == 2 + 2 * 2 + 2
@@ -221,7 +221,7 @@ def test_merged_runs_have_the_sentences_of_both():
 
 def test_a_run_without_probes_of_states_has_no_such_answer():
     of = sentences(30)
-    found = results_of(counted(of, [stored_attempt(of)]), {})
+    found = results_of(counts_of_attempts(of, [stored_attempt(of)]), {})
     assert "layers" not in found.answers
 
 

@@ -41,12 +41,12 @@ from attentionology.probes.states.codelength import in_order
 from attentionology.probes.states.examples import Reading
 from attentionology.probes.states.tree_scores import (
     Fraction,
-    correlated_depths,
-    correlated_distances,
-    found_edges,
-    found_root,
+    correlate_depths,
+    correlate_distances,
     mean_by_length,
     minimum_edges,
+    score_edges,
+    score_root,
     spearman,
 )
 
@@ -248,10 +248,10 @@ def test_edges_past_punctuation_and_of_several_trees():
     # 1 → 2 → 3, of which 2 is punctuation: words 1 and 3 are linked in the gold tree of the others.
     gold = tree_distances((2, 3, 0))
     kept = np.array([True, False, True])
-    assert found_edges(gold.astype(float), gold, kept) == Fraction(1, 1)
+    assert score_edges(gold.astype(float), gold, kept) == Fraction(1, 1)
     two_trees = tree_distances((0, 1, 0, 3))
-    assert found_edges(np.ones((4, 4)), two_trees, np.ones(4, dtype=bool)).of == 2
-    assert found_edges(np.ones((1, 1)), np.zeros((1, 1), dtype=int), np.ones(1, dtype=bool)) == Fraction(0, 0)
+    assert score_edges(np.ones((4, 4)), two_trees, np.ones(4, dtype=bool)).of == 2
+    assert score_edges(np.ones((1, 1)), np.zeros((1, 1), dtype=int), np.ones(1, dtype=bool)) == Fraction(0, 0)
 
 
 def test_correlations_are_those_of_scipy():
@@ -259,26 +259,26 @@ def test_correlations_are_those_of_scipy():
     gold = tree_distances((2, 3, 0, 3, 4, 3))
     predicted = rng.random((6, 6))
     expected = [scipy.stats.spearmanr(row, of_word).statistic for row, of_word in zip(predicted, gold, strict=True)]
-    found, of = correlated_distances(predicted, gold)
+    found, of = correlate_distances(predicted, gold)
     assert of == 6
     assert found == pytest.approx(sum(expected))
-    assert correlated_distances(np.ones((6, 6)), gold) == Fraction(0.0, 0)  # constant rows are left out
+    assert correlate_distances(np.ones((6, 6)), gold) == Fraction(0.0, 0)  # constant rows are left out
     depths = tree_depths((2, 3, 0, 3, None, 5))
     of_known = scipy.stats.spearmanr(predicted[0, :4], depths[:4]).statistic
-    assert correlated_depths(predicted[0], depths).found == pytest.approx(of_known)
+    assert correlate_depths(predicted[0], depths).found == pytest.approx(of_known)
     assert np.isnan(spearman(np.array([1.0]), np.array([1.0])))
     apart = tree_distances((0, 1, 0, 3, 3))
     rows = [(0, 1), (0, 1), (2, 3, 4), (2, 3, 4), (2, 3, 4)]
     known = [scipy.stats.spearmanr(predicted[i, list(c)], apart[i, list(c)]).statistic for i, c in enumerate(rows)]
-    assert correlated_distances(predicted[:5, :5], apart).found == pytest.approx(sum(known))
+    assert correlate_distances(predicted[:5, :5], apart).found == pytest.approx(sum(known))
 
 
 def test_the_root_is_the_word_of_the_smallest_depth_without_punctuation():
     depths = tree_depths((2, 0, 2))
     kept = np.array([True, True, False])
-    assert found_root(np.array([3.0, 2.0, 1.0]), depths, kept) == Fraction(1, 1)
-    assert found_root(np.array([1.0, 2.0, 0.0]), depths, kept) == Fraction(0, 1)
-    assert found_root(np.array([1.0, 2.0]), tree_depths((None, 1)), np.ones(2, dtype=bool)) == Fraction(0, 0)
+    assert score_root(np.array([3.0, 2.0, 1.0]), depths, kept) == Fraction(1, 1)
+    assert score_root(np.array([1.0, 2.0, 0.0]), depths, kept) == Fraction(0, 1)
+    assert score_root(np.array([1.0, 2.0]), tree_depths((None, 1)), np.ones(2, dtype=bool)) == Fraction(0, 0)
 
 
 def test_correlations_are_averaged_within_lengths_first():

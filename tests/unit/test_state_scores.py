@@ -14,15 +14,15 @@ from attentionology.analyses.probing.state_scores import (
     StateScores,
     contrast_rows,
     first_columns,
-    simultaneous,
+    simultaneous_intervals,
     state_rows,
 )
-from attentionology.analyses.probing.trainings.state_training import StateOutcome, _chosen
-from tests.state_scores import BASELINE, counts_of, random_fractions, sentences, tried
+from attentionology.analyses.probing.trainings.state_training import StateOutcome, _choose_layers
+from tests.state_scores import BASELINE, counts_of, list_columns, random_fractions, sentences
 
 REPLICATES = 200
-DISTANCE = tried("distance", (0, 2, 3), floors=("chain",))
-ARCS = tried("arcs", (0, 2, 3))
+DISTANCE = list_columns("distance", (0, 2, 3), floors=("chain",))
+ARCS = list_columns("arcs", (0, 2, 3))
 
 
 def scores_of(columns, number=30, fractions=None) -> StateScores:
@@ -59,7 +59,7 @@ def test_scores_and_replicates_are_those_of_a_naive_computation(column, number):
     np.testing.assert_allclose(scored.value(column), naive(scored, column, [1] * number), rtol=1e-12)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        replicated = scored.replicated(column)
+        replicated = scored.replicate(column)
     expected = [naive(scored, column, weights) for weights in drawn(number)]
     np.testing.assert_allclose(replicated, expected, rtol=1e-12)
     assert np.isnan(expected).any() == (number == 2)  # replicates that have drawn nothing to score
@@ -120,7 +120,7 @@ def test_rows_have_the_mean_of_runs_and_paired_differences(number):
 
 
 def test_contrasts_are_paired_and_adjusted():
-    scored = scores_of([*ARCS, *tried("arcs+attention", (0, 2, 3))])
+    scored = scores_of([*ARCS, *list_columns("arcs+attention", (0, 2, 3))])
     rows = list(contrast_rows(scored, {"arcs": 3, "arcs+attention": 2}))
     of_arcs = [row for row in rows if row[0] == "arcs"]
     assert [(layer, second) for _, layer, second, *_ in of_arcs] == [
@@ -172,7 +172,7 @@ def naive_band(estimates, replicates, number: int) -> tuple[float, float]:
 
 
 def test_bands_hold_for_all_layers_together():
-    scored = scores_of([*DISTANCE, *tried("distance", (MIX,))])
+    scored = scores_of([*DISTANCE, *list_columns("distance", (MIX,))])
     layers, ones, replicates = (0, 2, 3), [1] * 30, drawn(30)
     for row in state_rows(scored, {"distance": 2}):
         if math.isnan(row["layer"]):  # a mix is no part of the curve
@@ -204,13 +204,13 @@ def test_a_band_covers_all_layers_in_95_of_100_cases():
     covered = []
     for _ in range(400):
         errors = rng.normal(size=(6, 401)) * np.arange(1, 7)[:, None]  # the first column is the error of the estimates
-        bands = simultaneous([(error[0], error[0] + error[1:]) for error in errors])
+        bands = simultaneous_intervals([(error[0], error[0] + error[1:]) for error in errors])
         covered.append(all(low <= 0 <= high for low, high in bands))
     assert 0.92 < np.mean(covered) < 0.98
 
 
 def test_a_difference_that_never_varies_has_no_p_value():
-    of, columns = sentences(30), tried("arcs", (0, 1))
+    of, columns = sentences(30), list_columns("arcs", (0, 1))
     same = np.stack([np.ones((30, len(columns))), np.full((30, len(columns)), 2.0)], -1)
     rows = list(contrast_rows(StateScores(counts_of(of, columns, same), same, columns), {"arcs": 0}))
     for _, _, second, difference, low, high, *band, p, adjusted in rows:
@@ -224,7 +224,7 @@ def test_a_difference_that_never_varies_has_no_p_value():
 
 
 def test_claims_need_sentences_that_have_what_the_probe_finds():
-    of, columns = sentences(40), tried("label:feats:Tense", (0, 1))
+    of, columns = sentences(40), list_columns("label:feats:Tense", (0, 1))
     fractions = random_fractions(of, columns)
     fractions[3:] = 0
     scored = StateScores(counts_of(of, columns, fractions), fractions, columns)
@@ -253,4 +253,4 @@ def test_the_dev_sentences_choose_the_layer(dev, chosen):
         outcome("arcs", layer, run, score) for layer, of_layer in dev.items() for run, score in enumerate(of_layer)
     ]
     other = [outcome("depth", layer, 1, score) for layer, score in ((0, 0.1), (3, 0.9))]
-    assert _chosen([*outcomes, *other]) == {"arcs": chosen, "depth": 3}
+    assert _choose_layers([*outcomes, *other]) == {"arcs": chosen, "depth": 3}

@@ -113,7 +113,7 @@ def test_layers_that_the_model_lacks_are_named(layers, tmp_path):
 
 def test_random_layers_keep_layer_0_to_the_bit():
     for family in ("bert", "gpt2", "albert", "modernbert"):
-        encoder = tiny.randomized(family)
+        encoder = tiny.randomize(family)
         copy = encoder.random_layers(seed=3)
         [own] = extract_states(encoder, SENTENCES[:4])
         [random] = extract_states(copy, SENTENCES[:4])

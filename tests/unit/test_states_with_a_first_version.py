@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from attentionology.analyses import Metric
 from attentionology.analyses.counting.exact_sums import ExactMetric
 from attentionology.analyses.counting.metric import FirstVersion, NotCountedError, StateError
-from attentionology.analyses.counting.stored_metrics import MetricStates, StoredMetrics, added_up
-from attentionology.engine.results.states import _counted_by
+from attentionology.analyses.counting.stored_metrics import MetricStates, StoredMetrics, add_up
+from attentionology.engine.results.states import _versions_of
 
 OLD, NEW = {"attentionology": "0.3.0"}, {"attentionology": "0.4.0"}
 
@@ -73,7 +73,7 @@ def test_the_sum_has_what_all_parts_have_counted(
     names = ["ab" if same_names or number % 2 else "ba" for number in range(len(counted))]
     runs = [stored(of_part, own, without) for own, (of_part, without) in zip(names, counted, strict=True)]
     choices.shuffle(runs)
-    total, _ = added_up(runs, Words)
+    total, _ = add_up(runs, Words)
     every = [pair for of_part, _ in counted for pair in of_part]
     expected = {
         "words": [sum(n for name, n in every if name == own) for own in total.names],
@@ -159,7 +159,7 @@ def test_the_versions_are_those_that_counted() -> None:
     first = {"versions": {"attentionology": "0.3.0"}, "extensions": [{"package": "Attention_Extras", "version": "1.2"}]}
     inner = {"versions": {"attentionology": "0.5.0"}, "merged": [first, {"versions": {"attentionology": "0.4.0"}}]}
     outer = {"versions": {"attentionology": "0.6.0"}, "merged": [inner, {"versions": {"attentionology": "0.4.1"}}]}
-    assert list(_counted_by(outer)) == [
+    assert list(_versions_of(outer)) == [
         {"attentionology": "0.3.0", "attention-extras": "1.2"},
         {"attentionology": "0.4.0"},
         {"attentionology": "0.4.1"},

@@ -55,7 +55,7 @@ def test_the_note_on_gradients_counts_what_was_read(read_inputs, number):
     facts = SimpleNamespace(requests={}, asked={"gradients": 1500}, unit="sentences")
     metric = SimpleNamespace(total=read_inputs, compute=lambda: "table")
     counts: Any = SimpleNamespace(
-        options=OptionSet([SurfaceOptions()]), facts=facts, failures={}, notes=[], counted=lambda *_: [metric]
+        options=OptionSet([SurfaceOptions()]), facts=facts, failures={}, notes=[], metrics_of=lambda *_: [metric]
     )
     table: Any = Gradients().find(counts, None, {})
     (note,) = counts.notes

@@ -29,9 +29,9 @@ from attentionology.reports.drawing import SCALE
 from attentionology.reports.format import ranges
 from attentionology.reports.page import write_report
 from tests import tiny
-from tests.clusters import answered, clusters_section, explored_clusters, geography
+from tests.clusters import clusters_section, explored_clusters, geography, with_answers
 from tests.clusters import made_results as made_clusters
-from tests.shown_tables import assert_declared, distinct, on_page, percent
+from tests.shown_tables import assert_declared, distinct_table, on_page, percent
 from tests.surface import changed_results, explored_surface, made_results, surface_section
 from tests.unit.test_reports import RUN
 
@@ -176,8 +176,8 @@ def surface():
     found, _ = results("bert")
     tables = found.tables
     assert found.gradients is not None
-    changed = tables._replace(heads=distinct(tables.heads), layers=distinct(tables.layers))
-    return changed_results(found, tables=changed, gradients=distinct(found.gradients))
+    changed = tables._replace(heads=distinct_table(tables.heads), layers=distinct_table(tables.layers))
+    return changed_results(found, tables=changed, gradients=distinct_table(found.gradients))
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +200,7 @@ def test_a_terminal_names_eight_heads_with_a_label_and_says_if_there_are_more(su
 def test_many_members_of_a_cluster_are_cut(clusters, monkeypatch):
     monkeypatch.setattr("attentionology.analyses.clusters.clusters._MAX_MEMBERS", 3)
     embedding = clusters.clusters.embedding.assign(cluster=[1] * 4 + [2] * 3 + [3] * 5)
-    changed = answered(clusters, clusters=clusters.clusters._replace(embedding=embedding))
+    changed = with_answers(clusters, clusters=clusters.clusters._replace(embedding=embedding))
     rows = on_page(shown(clusters_section(changed).shown, "head_clusters"))
     assert [row["members"].count("-") for row in rows] == [3, 3, 3]
     assert [row["members"].endswith(" …") for row in rows] == [True, False, True]
@@ -230,7 +230,8 @@ def test_the_card_of_a_head_says_which_heads_attend_like_it(clusters):
         assert (fact.label, fact.text, fact.measure) == ("cluster", text, measure.id)
     few = clusters.clusters._replace(embedding=clusters.clusters.embedding.head(3))
     near = explored_clusters(
-        answered(clusters, clusters=few, distances=clusters.distances._replace(per_row=distances.iloc[:3, :3])), "norm"
+        with_answers(clusters, clusters=few, distances=clusters.distances._replace(per_row=distances.iloc[:3, :3])),
+        "norm",
     ).nearest
     assert all({head, *others} == {"1-1", "1-2", "1-3"} for head, others in near.items())
     assert {len(others) for others in near.values()} == {2}  # a head is not near itself

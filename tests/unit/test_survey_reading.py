@@ -78,7 +78,7 @@ def surveyed(min_count: int = 50, models: Sequence[str] = tuple(HELDOUT), scale:
             cells.append(KeptCell(model, {"weight": (family,)}, {}))
         contrasts.add(treebank, cells)
     results = tuple(result(model, treebank) for treebank in NS for model in models)
-    collected = {"contrasts": contrasts.collected()}
+    collected = {"contrasts": contrasts.collect()}
     return Survey(tuple(models), tuple(NS), ("weight",), results, "obj", min_count, collected=collected)
 
 
@@ -293,7 +293,7 @@ def sides(collected):
     return [
         (one.about, one.treebank, one.contrast.first.run, one.contrast.first.map, one.contrast.second.run,
          one.contrast.second.map)
-        for one in collected.collected().within
+        for one in collected.collect().within
     ]  # fmt: skip
 
 
@@ -319,13 +319,13 @@ def test_the_first_cell_that_was_counted_is_the_reference():
         ("maps", "ewt", "c", "norm", "c", "weight"),
         ("models", "ewt", "b", "weight", "c", "weight"),
     ]
-    assert collected.collected().means == ()
+    assert collected.collect().means == ()
 
 
 def test_rows_are_the_first_side_minus_the_other():
     collected = ContrastCollector(min_count=10)
     collected.add("ewt", [cell("a", weight=family([0.5], noise(1))), cell("b", weight=family([0.8], noise(2)))])
-    table = differences_of(collected.collected().within, SURVEY_CONTRASTS)
+    table = differences_of(collected.collect().within, SURVEY_CONTRASTS)
     assert list(table) == SURVEY_CONTRASTS.names
     row = table.iloc[0]
     assert (row["model_a"], row["model_b"], row["paired"]) == ("a", "b", "paired")
@@ -355,7 +355,7 @@ def test_means_are_those_of_a_plain_loop():
     collected = ContrastCollector(min_count=10)
     for name, (first, other) in treebanks.items():
         collected.add(name, [cell("a", weight=first), cell("b", weight=other)])
-    table = differences_of(collected.collected().means, SURVEY_MEANS)
+    table = differences_of(collected.collect().means, SURVEY_MEANS)
     assert list(table) == SURVEY_MEANS.names
     (row,) = table.to_dict("records")
     assert (row["model_a"], row["model_b"], row["treebanks"], row["n_a"]) == ("a", "b", 3, 300)
@@ -371,7 +371,7 @@ def test_equal_ids_in_two_treebanks_do_not_make_the_interval_of_a_mean_wider():
     collected = ContrastCollector(min_count=10)
     for name in ("first", "second"):
         collected.add(name, [cell("a", weight=family([0.5])), cell("b", weight=family([0.5], same))])
-    row = differences_of(collected.collected().means, SURVEY_MEANS).iloc[0]
+    row = differences_of(collected.collect().means, SURVEY_MEANS).iloc[0]
     independent = same.std(ddof=1) / math.sqrt(2)
     assert row["high"] / 1.959964 == pytest.approx(independent, rel=0.1)
     assert row["high"] / 1.959964 < 0.85 * same.std(ddof=1)
@@ -381,7 +381,7 @@ def test_means_leave_out_treebanks_with_few_words():
     collected = ContrastCollector(min_count=50)
     for name, n in (("first", 100), ("second", 100), ("third", 20)):
         collected.add(name, [cell("a", weight=family([0.5], noise(1), n=n)), cell("b", weight=family([0.6], noise(2)))])
-    row = differences_of(collected.collected().means, SURVEY_MEANS).iloc[0]
+    row = differences_of(collected.collect().means, SURVEY_MEANS).iloc[0]
     assert (row["treebanks"], row["n_a"], row["n_b"]) == (2, 200, 200)
 
 
@@ -389,7 +389,7 @@ def test_models_that_have_read_different_sentences_are_not_paired():
     collected = ContrastCollector(min_count=10)
     cells = [cell("a", weight=family([0.5])), cell("b", weight=family([0.5], noise(1)))]
     collected.add("first", cells, lambda *models: "unpaired" if models == ("a", "b") else "paired")
-    assert [one.contrast.pairing for one in collected.collected().within] == ["unpaired"]
+    assert [one.contrast.pairing for one in collected.collect().within] == ["unpaired"]
 
 
 def test_no_two_cells_write_into_one_folder():

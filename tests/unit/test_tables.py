@@ -20,7 +20,7 @@ from attentionology.reports.table import ShownTable
 from attentionology.reports.tables import write_csv
 from tests.dependency import explored_dependency, made_results
 from tests.maps import RELATIONS, batch_of, random_corpus
-from tests.shown_tables import in_terminal, on_page, printed
+from tests.shown_tables import in_terminal, on_page, read_terminal
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_only_what_needs_them_has_quotes(tmp_path):
 def test_headings_take_several_lines_before_one_of_them_is_cut():
     columns = [TableColumn(f"c{i}", "text", "", f"heading {i}") for i in range(6)]
     table = ShownTable("t", "T", columns, [{f"c{i}": "cell" for i in range(6)}], wide=40)
-    wide, narrow = (printed(table.terminal(width), width) for width in (80, 70))
+    wide, narrow = (read_terminal(table.terminal(width), width) for width in (80, 70))
     assert "heading 5" in wide
     assert narrow.count("heading") == 6
     assert "heading 5" not in narrow
@@ -131,7 +131,7 @@ def test_each_analysis_gives_its_first_findings_before_any_gives_its_others():
 @pytest.mark.parametrize("width", [40, 100])
 def test_a_terminal_shows_all_notes_below_the_table(width):
     columns = [TableColumn("word", "text", "", "word")]
-    lines = printed(
+    lines = read_terminal(
         ShownTable("t", "Title", columns, [{"word": "the"}], notes=("A.", "B.", "C.")).terminal(width), width
     )
     assert [line.strip() for line in lines.splitlines()][-3:] == ["A.", "B.", "C."]
@@ -144,13 +144,15 @@ def test_brackets_are_explained_only_where_there_are_some():
     explained = "A note. In square brackets: 95 % intervals"
     for number, width, is_there in ((1, 150, False), (2, 150, True), (2, 50, False)):
         shown = ShownTable("t", "Title", columns, rows[:number], notes=("A note.",))
-        assert (explained in printed(shown.terminal(width), width)) == is_there
+        assert (explained in read_terminal(shown.terminal(width), width)) == is_there
     for number, is_there in ((1, False), (2, True)):
         some = ShownTable("t", "Title", [replace(columns[0], help="Help.")], rows[-number:])
-        assert ("intervals; a value without one does not vary" in printed(some.terminal(150), 150)) == is_there
+        assert ("intervals; a value without one does not vary" in read_terminal(some.terminal(150), 150)) == is_there
         assert ("Help. A value without an interval does not vary" in some.legend) == is_there
     offset = TableColumn("rate", "share", "", "rate", beside=lambda row: "(+1)", beside_in="any")
-    assert "In square" not in printed(ShownTable("t", "Title", [offset], rows, notes=("A note.",)).terminal(150), 150)
+    assert "In square" not in read_terminal(
+        ShownTable("t", "Title", [offset], rows, notes=("A note.",)).terminal(150), 150
+    )
     assert shown.latex().startswith("% Title\n\\begin{tabular}{r}\n")
 
 

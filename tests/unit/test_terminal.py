@@ -16,7 +16,7 @@ import pytest
 from rich.markup import escape
 from rich.table import Table
 
-from attentionology.analyses.alignment.decisions import symmetrized
+from attentionology.analyses.alignment.decisions import symmetrize
 from attentionology.analyses.explanation.contract.options import ExplanationTestOptions
 from attentionology.analyses.shared.record import closing_lines, flat_options
 from attentionology.engine.results.run import Run
@@ -25,7 +25,7 @@ from attentionology.extractors.translation import CrossMapMaker
 from attentionology.probes import make_probe
 from attentionology.reports.streams import say_json
 from attentionology.reports.table import Terminal
-from attentionology.scripts.cli import checked_command, main
+from attentionology.scripts.cli import check_command, main
 from attentionology.storage.characters import visible
 from attentionology.storage.errors import AttentionologyError
 from attentionology.storage.nearest import did_you_mean
@@ -177,7 +177,7 @@ def test_an_option_without_its_values_is_not_ignored(words, takes, capsys):
 
 
 def test_an_option_with_values_by_default_may_have_none():
-    assert flat_options(checked_command(["probe", "--controls"]))["controls"] == ()
+    assert flat_options(check_command(["probe", "--controls"]))["controls"] == ()
 
 
 def test_an_interruption_while_options_are_read_is_one_line(monkeypatch, capsys):
@@ -264,7 +264,7 @@ def test_commands_ask_for_the_nearest_name(arguments, nearest, capsys, tmp_path,
         (lambda: make_probe("attention+word"), "attention+words"),
         (lambda: ExplanationTestOptions(tests=("al",)).named(), "all"),
         (lambda: CrossMapMaker("nrom"), "norm"),
-        (lambda: symmetrized(np.eye(2) > 0, np.eye(2) > 0, "grow-dig"), "grow-diag"),
+        (lambda: symmetrize(np.eye(2) > 0, np.eye(2) > 0, "grow-dig"), "grow-diag"),
     ],
     ids=["map kind", "probe", "test", "cross-attention", "symmetrization"],
 )

@@ -20,7 +20,7 @@ from attentionology.reports.format import rows_of
 from attentionology.scripts.cli import main
 from tests import tiny
 from tests.corpora import chain
-from tests.shown_tables import in_latex, on_page, printed
+from tests.shown_tables import in_latex, on_page, read_terminal
 from tests.shown_tables import in_terminal as cells_in_terminal
 
 STRANGE = (
@@ -70,7 +70,7 @@ def test_counts_are_those_of_the_tokenizer_word_by_word(family):
         assert expected["unknown_pieces"] > 5
         assert expected["lost_characters"] > 10
     assert sum((TextFit.of([pair]) for pair in zip(sentences, aligned, strict=True)), TextFit()) == fit
-    assert TextFit.recorded(json.loads(json.dumps(fit.record()))) == fit
+    assert TextFit.read_record(json.loads(json.dumps(fit.record()))) == fit
 
 
 FITTING = TextFit(words=100, unknown=10, split=30, pieces=150, unknown_pieces=18, characters=400, lost_characters=100,
@@ -130,7 +130,7 @@ def written(sentences, path):
 @pytest.fixture
 def files(tmp_path):
     """A model, two files of words that it does not know, and one that it knows."""
-    tiny.saved(tmp_path / "model", max_position_embeddings=200)
+    tiny.save(tmp_path / "model", max_position_embeddings=200)
     strange = [replace(sentence, id=f"{sentence.id}{n}") for n in range(30) for sentence in STRANGE]
     for name, sentences in {"first": strange[:40], "second": strange[40:]}.items():
         written(sentences, tmp_path / f"{name}.conllu")
@@ -161,7 +161,7 @@ def test_a_run_says_whether_the_model_fits_and_parts_and_merged_runs_add_up(file
     for name in names[:5]:
         assert {key: records[name]["text_fit"][key] for key in expected} == expected, name
         assert records[name]["text_fit"] == records["whole"]["text_fit"]
-    warning = TextFit.recorded(records["whole"]["text_fit"]).warning
+    warning = TextFit.read_record(records["whole"]["text_fit"]).warning
     for name in ("whole", "parts", "workers", "merged", "again"):
         assert records[name]["warnings"][0] == warning, name
         assert sum("of the words have unknown pieces" in each for each in records[name]["warnings"]) == 1
@@ -186,7 +186,7 @@ def test_a_survey_has_the_numbers_of_single_runs_and_shows_them(files):
         rows = cells[cells["treebank"] == path.rpartition("/")[2].removesuffix(".conllu")]
         assert len(rows) == 2
         for row in rows_of(rows):
-            assert {name: row[name] for name in added} == pytest.approx(TextFit.recorded(alone).shares)
+            assert {name: row[name] for name in added} == pytest.approx(TextFit.read_record(alone).shares)
             assert row["fits"] == alone["fits"] == verdict
     failed = cells[cells["status"] == "failed"]
     assert failed[added].isna().all(axis=None)
@@ -203,4 +203,4 @@ def test_a_survey_has_the_numbers_of_single_runs_and_shows_them(files):
                 )
             verdict = {"first": "hardly made for this language", "known": "fits poorly"}[expected["treebank"]]
             assert values["verdict"] == verdict
-    assert "hardly made for this language" in printed(in_terminal(surveyed, 200), 200)
+    assert "hardly made for this language" in read_terminal(in_terminal(surveyed, 200), 200)

@@ -22,7 +22,7 @@ from attentionology.analyses.survey.transfer import (
     SURVEY_TRANSFER_MEANS,
     TransferRows,
     _mean_over_treebanks,
-    _Transferred,
+    _TransferRows,
     only_in_one,
     transfer_figure,
     transfer_relation_table,
@@ -32,7 +32,7 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.reports.format import rows_of
 from tests import tiny
 from tests.reference.naive import around
-from tests.shown_tables import as_shown, assert_declared, distinct, in_latex, on_page
+from tests.shown_tables import as_shown, assert_declared, distinct_table, in_latex, on_page
 
 STEPS = (9, 10, 2000)
 MODELS = tuple(f"tiny@step{step}" for step in (10, 2000, 9))
@@ -47,7 +47,7 @@ def grid(tmp_path_factory):
     """Three models whose names are those of revisions, and two treebanks with the same sentence ids."""
     folder = tmp_path_factory.mktemp("transfer")
     for seed, name in enumerate(MODELS):
-        tiny.saved(folder / name, seed=seed, max_position_embeddings=200)
+        tiny.save(folder / name, seed=seed, max_position_embeddings=200)
     sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").split("\n\n")
     for name, (start, end) in SIZES.items():
         text = "\n\n".join(re.sub("# sent_id = .*", f"# sent_id = {k}", s) for k, s in enumerate(sentences[start:end]))
@@ -166,7 +166,7 @@ def test_intervals_are_those_of_a_loop_over_replicates(grid, surveyed, runs):
 
 def made_up(rows, schema):
     """Rows in which all shares and differences are different."""
-    return rows_of(distinct(rows_table(rows, schema)))
+    return rows_of(distinct_table(rows_table(rows, schema)))
 
 
 def test_page_and_latex_say_what_the_tables_say(surveyed, grid):
@@ -216,7 +216,7 @@ def overall(chosen_on, loss, low, high):
 
 def test_a_mean_over_treebanks_counts_the_relations_of_several_once():
     pairs = [
-        _Transferred([], {**overall("ewt", -0.1, -0.2, 0.0), "relations": 2, "used": used}, np.zeros(3), {})
+        _TransferRows([], {**overall("ewt", -0.1, -0.2, 0.0), "relations": 2, "used": used}, np.zeros(3), {})
         for used in (["det", "obj"], ["obj", "nsubj"])
     ]
     mean = _mean_over_treebanks(pairs)

@@ -11,7 +11,7 @@ import pytest
 from attentionology.corpora_loaders import CorpusError, Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.scripts.cli import main
-from tests.corpora import sample_blocks, word, zipped
+from tests.corpora import sample_blocks, word, zip_files
 
 
 def sentence(*words, name=None, comments=()):
@@ -289,7 +289,7 @@ def test_what_is_no_mistake_of_a_sentence_is_an_error_even_so(write):
 
 
 @pytest.mark.parametrize(
-    "pack", [gzip.compress, bz2.compress, lzma.compress, lambda text: zipped(("a", text.decode()))]
+    "pack", [gzip.compress, bz2.compress, lzma.compress, lambda text: zip_files(("a", text.decode()))]
 )
 def test_a_compressed_copy_is_the_same_file(write, pack):
     """Its bytes are others, but its content would count twice."""

@@ -12,7 +12,7 @@ import pytest
 
 from attentionology.corpora_loaders import CorpusError, load_vectors
 from attentionology.corpora_loaders.lines import archive_of, file_sha256, located_lines
-from tests.corpora import zipped
+from tests.corpora import zip_files
 
 TEXT = "the 0.5 -1\nApple 2 3e-1\napple 4 5\n"
 WANT = [[0.5, -1], [2, 0.3], [4, 5]]
@@ -34,8 +34,8 @@ def words_of(vectors) -> list[str]:
         TEXT.encode(),
         b"\xef\xbb\xbf" + TEXT.encode(),
         gzip.compress(TEXT.encode(), mtime=0),
-        zipped(("glove.txt", TEXT)),
-        zipped(("deep/", ""), ("deep/glove.txt", TEXT), ("__MACOSX/deep/._glove.txt", "\0\5\x16\7")),
+        zip_files(("glove.txt", TEXT)),
+        zip_files(("deep/", ""), ("deep/glove.txt", TEXT), ("__MACOSX/deep/._glove.txt", "\0\5\x16\7")),
         TEXT.replace("\n", "\r\n").encode(),
         TEXT.replace("\n", " \n").replace(" -1", " \t-1").encode(),  # trailing blanks as in fastText; blank and tab
         TEXT.replace(" ", "\t").encode(),
@@ -54,7 +54,7 @@ def test_the_same_vectors_however_they_are_packed(load, packed):
 
 def test_one_of_several_files_in_a_zip_file(tmp_path):
     archive = tmp_path / "glove.zip"
-    archive.write_bytes(zipped(("d2.txt", TEXT), ("a/d1.txt", "the 7\n")))
+    archive.write_bytes(zip_files(("d2.txt", TEXT), ("a/d1.txt", "the 7\n")))
     vectors = load_vectors(archive / "a/d1.txt")
     assert vectors(["the"]).tolist() == [[7]]
     assert vectors.path == str(archive / "a/d1.txt")
@@ -68,14 +68,14 @@ def test_one_of_several_files_in_a_zip_file(tmp_path):
 
 
 def damaged(text: bytes = TEXT.encode() * 99) -> bytes:
-    packed = bytearray(zipped(("v", text.decode())))
+    packed = bytearray(zip_files(("v", text.decode())))
     packed[31:41] = b"\xff" * 10
     return bytes(packed)
 
 
 def flagged(at: int, value: int) -> bytes:
     """A zip file whose member says of itself what Python cannot read."""
-    packed = bytearray(zipped(("v", TEXT)))
+    packed = bytearray(zip_files(("v", TEXT)))
     for magic, offset in ((b"PK\3\4", at), (b"PK\1\2", at + 2)):
         struct.pack_into("<H", packed, packed.index(magic) + offset, value)
     return bytes(packed)
@@ -84,16 +84,16 @@ def flagged(at: int, value: int) -> bytes:
 @pytest.mark.parametrize(
     ("packed", "message"),
     [
-        (zipped(("v", TEXT))[:-30], r"v\.txt:1: the zip file is broken"),
+        (zip_files(("v", TEXT))[:-30], r"v\.txt:1: the zip file is broken"),
         (damaged(), "the zip file is broken"),
         (
-            zipped(("v", TEXT), method=zipfile.ZIP_STORED).replace(b"apple 4", b"apple 5", 1),
+            zip_files(("v", TEXT), method=zipfile.ZIP_STORED).replace(b"apple 4", b"apple 5", 1),
             "the zip file is broken: Bad CRC",
         ),
         (flagged(6, 1), "cannot read the zip file: .*encrypted.*; unpack it first"),
         (flagged(8, 9), "cannot read the zip file: .*compression.*; unpack it first"),  # as Windows packs beyond 2 GB
-        (zipped(), "the zip file is empty"),
-        (zipped(("folder/", "")), "the zip file is empty"),
+        (zip_files(), "the zip file is empty"),
+        (zip_files(("folder/", "")), "the zip file is empty"),
         (gzip.compress(TEXT.encode(), mtime=0)[:-9], "the gzip file is broken"),
     ],
     ids=["truncated", "damaged", "checksum", "encrypted", "deflate64", "empty", "only a folder", "gzip"],
@@ -104,7 +104,7 @@ def test_broken_archives(load, packed, message):
 
 
 def test_a_member_of_what_is_no_zip_file(tmp_path):
-    (tmp_path / "cut.zip").write_bytes(zipped(("v.txt", TEXT))[:-30])
+    (tmp_path / "cut.zip").write_bytes(zip_files(("v.txt", TEXT))[:-30])
     (tmp_path / "plain.txt").write_text(TEXT)
     with pytest.raises(CorpusError, match="the zip file is broken: File is not a zip file"):
         load_vectors(tmp_path / "cut.zip/v.txt")
@@ -115,7 +115,7 @@ def test_a_member_of_what_is_no_zip_file(tmp_path):
 
 
 def test_lines_of_a_zip_file_have_numbers(tmp_path):
-    (tmp_path / "a.zip").write_bytes(zipped(("t", "a\u2028b\r\n\nd")))
+    (tmp_path / "a.zip").write_bytes(zip_files(("t", "a\u2028b\r\n\nd")))
     assert list(located_lines(tmp_path / "a.zip")) == [(1, 7, "a\u2028b"), (2, 8, ""), (3, 9, "d")]
 
 

@@ -9,7 +9,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from attentionology.analyses.coreference.examples import _shortened_context
+from attentionology.analyses.coreference.examples import _shorten_context
 from attentionology.corpora_loaders import Sentence
 from attentionology.engine.shown_heads import Shown
 from attentionology.reports.columns import TableColumn
@@ -75,9 +75,9 @@ def test_cells_of_tables_are_isolated_only_if_they_are_read_from_right_to_left()
 
 def test_examples_are_shortened_by_words_even_without_spaces():
     words = tuple("一二三四五六七八九十百千万")
-    assert _shortened_context(words) == "一二三四五六七八九十百千 …"
-    assert _shortened_context(words, last=True) == "… 二三四五六七八九十百千万"
-    assert _shortened_context(ENGLISH) == "the boy read it ."
+    assert _shorten_context(words) == "一二三四五六七八九十百千 …"
+    assert _shorten_context(words, last=True) == "… 二三四五六七八九十百千万"
+    assert _shorten_context(ENGLISH) == "the boy read it ."
 
 
 def view(words):
@@ -114,7 +114,7 @@ def test_an_older_matplotlib_is_warned_of(monkeypatch, tmp_path, recwarn):
 
 @pytest.mark.parametrize("words", [HEBREW, ENGLISH])
 def test_the_report_of_a_run_says_the_direction_of_its_sentences(words, write, tmp_path):
-    tiny.saved(tmp_path / "model", max_position_embeddings=40)
+    tiny.save(tmp_path / "model", max_position_embeddings=40)
     corpus = str(write(chain(words)))
     options = ["--model", str(tmp_path / "model"), "--corpus", corpus, "--analyses", "dependency", "--replicates", "0"]
     assert main(["analyze", *options, "--out", str(tmp_path / "out")]) == 0

@@ -105,7 +105,7 @@ def read(model: AttentionModel, ids: Sequence[str], texts: Sequence[Words], seed
         return TextBatch(model, tuple(ids), state, logits.softmax(-1), model.scores(state), seed)
 
 
-def examined_batch(
+def examine_batch(
     model: AttentionModel,
     indices: Sequence[int],
     ids: Sequence[str],
@@ -173,7 +173,7 @@ def examine(
         raise ValueError("the ids of the texts must be different" if texts else "there is no text to examine")
 
     def part(indices: list[int]) -> pd.DataFrame:
-        table = examined_batch(model, indices, ids, texts, tests, seed)
+        table = examine_batch(model, indices, ids, texts, tests, seed)
         advance(len(indices))
         return table
 

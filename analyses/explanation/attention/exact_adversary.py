@@ -30,7 +30,7 @@ EPSILON = 0.05
 _CELLS = 1 << 22  # pairs of words to try at once
 
 
-def solvable(model: object) -> bool:
+def is_solvable(model: object) -> bool:
     """Whether the adversarial attention of this model can be computed exactly."""
     return isinstance(model, LinearAttentionModel) and len(model.classes) == 2
 
@@ -88,7 +88,7 @@ def _weights_that_meet(
 
 def exact_attention(batch: TextBatch, index: int, *, epsilon: float = EPSILON) -> Float[Tensor, " n"]:
     """Find the attention to one text that differs most and changes the probability by at most ε, see `exact_jsd`."""
-    # The model must be `solvable`, and the text, at the 0-based index, must have at least two words.
+    # The model must satisfy `is_solvable`, and the text, at the 0-based index, must have at least two words.
     model, n = batch.model, len(batch.texts[index])
     assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller looked
     evidence, bias = model.evidence(batch.state)

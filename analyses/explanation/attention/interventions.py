@@ -34,7 +34,7 @@ CELLS = 20_000_000
 even if it has more weights."""
 
 
-def erased(
+def erase(
     model: AttentionModel, alpha: Float[Tensor, "batch k rows n"], gone: Bool[Tensor, "batch k n"]
 ) -> Float[Tensor, "batch k rows n"]:
     """Return attention without the words that are ``gone``, scaled to sum to 1 again (Serrano & Smith 2019, §4)."""
@@ -64,12 +64,12 @@ def answers(
 def answers_without(batch: TextBatch, gone: Bool[Tensor, "batch k n"]) -> Float[Tensor, "batch k classes"]:
     """Compute class probabilities without the words that are ``gone``, for k choices of such words in each text."""
 
-    def changed(part: slice) -> Tensor:
+    def change(part: slice) -> Tensor:
         gone_in_part = gone[:, part]
         alpha = batch.alpha[:, None].expand(-1, gone_in_part.shape[1], -1, -1)  # the same before each change
-        return erased(batch.model, alpha, gone_in_part)
+        return erase(batch.model, alpha, gone_in_part)
 
-    return answers(batch, gone.shape[1], changed)
+    return answers(batch, gone.shape[1], change)
 
 
 def importance(batch: TextBatch) -> dict[str, Tensor]:

@@ -33,7 +33,7 @@ def jsd(p: Float[Tensor, "*#batch n"], q: Float[Tensor, "*#batch n"]) -> Float[T
     return (entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2).clamp(min=0)
 
 
-def uniform(mask: Bool[Tensor, "*batch n"], dtype: torch.dtype = torch.float32) -> Float[Tensor, "*batch n"]:
+def uniform_weights(mask: Bool[Tensor, "*batch n"], dtype: torch.dtype = torch.float32) -> Float[Tensor, "*batch n"]:
     """Return the same weight for every word; zeros for a text without words."""
     weights = mask.to(dtype)
     return weights / weights.sum(-1, keepdim=True).clamp(min=1)

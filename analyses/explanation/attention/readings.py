@@ -20,7 +20,7 @@ from torch import Tensor
 from ....extractors.replaceable.attention_model import Attend, AttentionModel, TextState, Words
 from .batch import Values, generator
 from .interventions import CELLS
-from .measures import jsd, tvd, uniform
+from .measures import jsd, tvd, uniform_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def reading(model: AttentionModel, texts: Sequence[Words], attend: Attend | None
 
 def uniform_rows(state: TextState) -> Float[Tensor, "batch rows n"]:
     """Return the same weight for every word, in every row."""
-    return uniform(state.mask, state.alpha.dtype)[:, None].expand_as(state.alpha)
+    return uniform_weights(state.mask, state.alpha.dtype)[:, None].expand_as(state.alpha)
 
 
 class Given:
@@ -58,10 +58,10 @@ class Given:
 
     def __call__(self, state: TextState) -> Float[Tensor, "batch rows n"]:
         """Return the attention of a batch of these texts."""
-        return padded([self._attention_to[text] for text in state.texts], state.alpha.shape[-1]).to(state.alpha)
+        return pad([self._attention_to[text] for text in state.texts], state.alpha.shape[-1]).to(state.alpha)
 
 
-def padded(attention: Sequence[Float[ndarray, "_ _"]], n: int) -> Float[Tensor, "batch rows n"]:
+def pad(attention: Sequence[Float[ndarray, "_ _"]], n: int) -> Float[Tensor, "batch rows n"]:
     """Stack the attention of several texts, padded with zeros to n words."""
     rows = torch.zeros(len(attention), len(attention[0]), n)
     for index, rows_of_text in enumerate(attention):

@@ -111,7 +111,7 @@ class _Ranges(NamedTuple):
         """Return some of the ranges."""
         return _Ranges(*(column[chosen] for column in self))
 
-    def halved(
+    def halve(
         self,
         middle: Float[ndarray, " ranges"],
         excess: Float[ndarray, " ranges"],
@@ -197,7 +197,7 @@ def farthest_on_two_words(
             best, farthest = float(found[at]), np.zeros(n)
             farthest[part.first[at]], farthest[part.second[at]] = middle[at], 1 - middle[at]
         bounds = np.maximum(low_jsd, middle_jsd), np.maximum(middle_jsd, high_jsd)
-        parts = [rest, *part.halved(middle, middle_excess, bounds)]
+        parts = [rest, *part.halve(middle, middle_excess, bounds)]
         ranges = _Ranges(*map(np.concatenate, zip(*parts, strict=True)))
         ranges = ranges.at(ranges.bound > best + TOLERANCE)
     gap = float(ranges.bound.max()) - best if len(ranges.first) else TOLERANCE

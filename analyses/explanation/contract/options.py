@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from ....reports.help.options import flag
-from ....storage.nearest import unknown
+from ....storage.nearest import describe_unknown
 from ....storage.plugins import GROUPS, Plugins
 from ...contract import OptionError, OptionGroup
 from ...option_groups import Bounds
@@ -98,7 +98,7 @@ class TextOptions(OptionGroup):
             raise OptionError("--text-column, --label-column and --query-column cannot be the same")
         if not any(_STRUCTURED & set(file.suffixes) for file in self.files()):
             for name in ("text_column", "label_column", "query_column"):
-                if name in changed(self):
+                if name in changed_options(self):
                     raise OptionError(f"{flag(name)} is for .csv, .tsv and .jsonl")
 
     def files(self) -> list[Path]:
@@ -179,10 +179,10 @@ class ExplanationTestOptions(OptionGroup):
             raise OptionError("--tests needs at least one name")
         known = names_of_tests()
         if wrong := next((name for name in names if name not in (*known, "all")), None):
-            raise OptionError(unknown("test", wrong, (*known, "all")))
+            raise OptionError(describe_unknown("test", wrong, (*known, "all")))
         return names
 
 
-def changed(options: Any) -> list[str]:
+def changed_options(options: Any) -> list[str]:
     """Return the names of the options of a group that do not have their default values."""
     return [option.name for option in fields(options) if getattr(options, option.name) != option.default]

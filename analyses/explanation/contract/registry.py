@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint
 
 import pandas as pd
 
-from ....storage.plugins import RegistryError, loaded, located, source_of
+from ....storage.plugins import RegistryError, load_entry_point, locate_class, source_of
 from ..attention.batch import Rows
 from .explanation_test import SHARE, TVD, Column, ExplanationTest
 from .options import PLUGINS, TESTS, ExplanationTestOptions
@@ -102,16 +102,20 @@ def _tests() -> dict[str, ExplanationTest]:
     """Load the tests of `registered_tests`, which speak of words."""
     names = (*TESTS, _DESCRIPTION)
     built_in: list[ExplanationTest] = [
-        located(f"{__package__.rpartition('.')[0]}.methods.{name.replace('-', '_')}:TEST") for name in names
+        locate_class(f"{__package__.rpartition('.')[0]}.methods.{name.replace('-', '_')}:TEST") for name in names
     ]
-    tests = [*built_in[:-1], *map(_added, PLUGINS.added().values()), built_in[-1]]  # the description comes last
+    tests = [
+        *built_in[:-1],
+        *map(_load_test, PLUGINS.find_additions().values()),
+        built_in[-1],
+    ]  # the description comes last
     check_tests(tests)
     return {test.name: test for test in tests}
 
 
-def _added(point: EntryPoint) -> ExplanationTest:
+def _load_test(point: EntryPoint) -> ExplanationTest:
     """Load the test that another package gives under an entry point."""
-    test = loaded(PLUGINS.what, point)
+    test = load_entry_point(PLUGINS.what, point)
     if not isinstance(test, ExplanationTest):
         raise RegistryError(f"{source_of(point)} is not an instance of ExplanationTest")
     if test.name != point.name:
@@ -174,7 +178,7 @@ def owner_of() -> dict[str, str]:
     return {column: name for name, test in registered_tests().items() for column in test.columns}
 
 
-def borrowed(names: Collection[str]) -> dict[str, list[str]]:
+def find_borrowed(names: Collection[str]) -> dict[str, list[str]]:
     """Return the columns of other tests that the questions of these tests are about, by the names of those tests."""
     columns: dict[str, list[str]] = {}
     for name in names:

@@ -60,7 +60,7 @@ class Bootstrap:
         low, high = bounds
         return low, high
 
-    def measured(self, name: str, values: Values) -> Measured:
+    def measure(self, name: str, values: Values) -> Measured:
         """Return the mean of a column over the texts that are not NaN, and how far it deviates in each replicate."""
         is_defined = ~np.isnan(values)
         mean = float(values[is_defined].mean()) if is_defined.any() else np.nan

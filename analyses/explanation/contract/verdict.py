@@ -55,7 +55,7 @@ def verdicts(
         (low,), (high,) = bootstrap(np.where(np.abs(difference) <= ROUNDING, 0.0, difference)[:, None])
         larger_mean, smaller_mean = pairs[defined].mean(axis=0) if defined.any() else (np.nan, np.nan)
         n_texts = bootstrap.distinct(defined)
-        verdict, meaning = _judged(float(low), float(high), n_texts, question)
+        verdict, meaning = _judge(float(low), float(high), n_texts, question)
         if verdict == "passes" and smaller in question.searches:
             verdict, meaning = "undecided", "A search found no such attention, which does not prove that there is none."
         rows.append(
@@ -78,7 +78,7 @@ def verdicts(
     return pd.DataFrame(rows)
 
 
-def _judged(low: float, high: float, n_texts: int, question: Question) -> tuple[Verdict, str]:
+def _judge(low: float, high: float, n_texts: int, question: Question) -> tuple[Verdict, str]:
     """Return the verdict and its meaning, given the interval of the difference and the number of different texts."""
     if not n_texts:
         return "undecided", "No text has both values."

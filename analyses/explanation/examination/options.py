@@ -15,7 +15,7 @@ from ...option_groups import check_bounds
 from ...shared.input_options import OptionalModelOptions
 from ...shared.numbers import Number, OptionalNumber, OptionalPositive, Seed
 from ...shared.part_options import ShareOptions
-from ..contract.options import ExplanationTestOptions, TextOptions, changed
+from ..contract.options import ExplanationTestOptions, TextOptions, changed_options
 
 if TYPE_CHECKING:
     from ....corpora_loaders import LabeledTexts
@@ -61,7 +61,7 @@ class ClassifierOptions(OptionGroup):
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
         super().check()
-        if self.vectors and "dimensions" in changed(self):
+        if self.vectors and "dimensions" in changed_options(self):
             raise OptionError("--dimensions is for random embeddings; with --vectors, the vectors determine the number")
         if self.strength is not None and self.regularizer not in ("tying", "mlm", "conicity"):
             raise OptionError("--strength is for --regularizer tying, mlm or conicity")
@@ -200,7 +200,7 @@ class ExplainOptions:
         self._check_model(loaded)
         check_bounds(self)
         for name in ("epochs", "learning_rate"):
-            if name in changed(self.training) and not self.trains(loaded):
+            if name in changed_options(self.training) and not self.trains(loaded):
                 raise OptionError(f"{flag(name)} is for training, and nothing is trained in this run")
 
     def check_files(self) -> None:
@@ -238,9 +238,12 @@ class ExplainOptions:
             raise OptionError("--finetune is for a transformer: --model MODEL")
         if self.transformer.finetune and self.is_saved:
             raise OptionError("--finetune is for transformers, not for a saved classifier")
-        of_transformers = [*changed(self.transformer), *(["revision"] if self.model.revision is not None else [])]
+        of_transformers = [
+            *changed_options(self.transformer),
+            *(["revision"] if self.model.revision is not None else []),
+        ]
         if of_transformers and (name is None or self.is_saved):
             raise OptionError(f"{flag(of_transformers[0])} is for transformers: --model MODEL")
         if name is not None or loaded.model is not None:
-            for option in changed(self.classifier):
+            for option in changed_options(self.classifier):
                 raise OptionError(f"{flag(option)} is for the classifiers that are trained here, not for --model")

@@ -23,12 +23,12 @@ from ....extractors.model.loaded_model import weights_sha256
 from ....extractors.replaceable.attention_model import query_of
 from ....reports.provenance import source_digest
 from ....storage.cache_log import CacheLog
-from ....storage.plugins import running
+from ....storage.plugins import name_extension
 from ....storage.tensors import read_tensors, write_tensors
 from ...contract import OptionError
 from ...shared.part_options import WHAT_IS_KEPT, ShareOptions
 from ...shared.processes import Processes, results_of_processes
-from ..attention.batch import Rows, TextBatch, examined_batch
+from ..attention.batch import Rows, TextBatch, examine_batch
 from ..contract.explanation_test import ExplanationTest
 from ..contract.options import ExplanationTestOptions
 from ..contract.registry import registered_tests
@@ -61,7 +61,7 @@ class TextExamination:
     def table(self, part: Sequence[Batch]) -> pd.DataFrame:
         """Examine the batches of a part, and return its rows of the per-text table."""
         functions = self.functions()
-        batches = [examined_batch(self.model, batch, self.ids, self.texts, functions, self.seed) for batch in part]
+        batches = [examine_batch(self.model, batch, self.ids, self.texts, functions, self.seed) for batch in part]
         return pd.concat(batches)
 
     def in_process(self, number: int) -> Callable[[tuple[Batch, ...]], pd.DataFrame]:
@@ -128,7 +128,7 @@ class PartFiles:
         write_tensors(self.path(part), numbers, {"columns": columns, "texts": texts})
 
 
-def examined_parts(
+def examine_parts(
     examination: TextExamination, options: ShareOptions, cache_log: CacheLog, advance: Callable[[int], object]
 ) -> tuple[list[pd.DataFrame], int]:
     """Examine the parts of all texts, or the share of them that the options ask for.
@@ -147,7 +147,7 @@ def examined_parts(
             tables[index] = stored
             advance(len(stored))
     missing = [index for index in in_share if index not in tables]
-    for index, table in _examined(examination, parts, missing, options):
+    for index, table in _examine_missing(examination, parts, missing, options):
         if files is not None:
             files.write(parts[index], table)
         tables[index] = table
@@ -157,7 +157,7 @@ def examined_parts(
     return [tables[index] for index in sorted(tables)], unexamined
 
 
-def _examined(
+def _examine_missing(
     examination: TextExamination, parts: Sequence[tuple[Batch, ...]], missing: Sequence[int], options: ShareOptions
 ) -> Iterator[tuple[int, pd.DataFrame]]:
     """Examine the missing parts, here or in other processes, and yield the index and the table of each when done."""
@@ -173,7 +173,7 @@ def _examined(
 
 def _rows(test: ExplanationTest, options: ExplanationTestOptions, only: Sequence[str] | None, batch: TextBatch) -> Rows:
     """Compute the columns of a test for a batch, or those in ``only``."""
-    with running("explanation test", test.name, "examine()"):
+    with name_extension("explanation test", test.name, "examine()"):
         rows = test.examine(batch, options)
     test.check_declared(rows)
     return rows if only is None else {name: rows[name] for name in only if name in rows}

@@ -43,8 +43,8 @@ class Classifiers:
     def __init__(self, options: ExplainOptions, texts: ExplainTexts) -> None:
         self.options = options.classifier
         training = options.training
-        self.recipe = _changed(PUBLISHED, training.epochs, training.learning_rate)
-        self.imitation = _changed(IMITATION, options.tests.adversary_epochs, training.learning_rate)
+        self.recipe = _change_recipe(PUBLISHED, training.epochs, training.learning_rate)
+        self.imitation = _change_recipe(IMITATION, options.tests.adversary_epochs, training.learning_rate)
         assert texts.train is not None  # noqa: S101 the options are checked
         self.classes = texts.train.classes
         self.kind: type[AttentionClassifier] = AttentionClassifier
@@ -95,8 +95,8 @@ class Transformers:
 
     def __init__(self, options: ExplainOptions, texts: ExplainTexts) -> None:
         training, self.model, self.options = options.training, options.model, options.transformer
-        self.recipe = _changed(FINE_TUNING, training.epochs, training.learning_rate)
-        self.imitation = _changed(FINE_TUNING, options.tests.adversary_epochs, training.learning_rate)
+        self.recipe = _change_recipe(FINE_TUNING, training.epochs, training.learning_rate)
+        self.imitation = _change_recipe(FINE_TUNING, options.tests.adversary_epochs, training.learning_rate)
         self.classes = None if texts.train is None else texts.train.classes
 
     @cached_property
@@ -163,7 +163,7 @@ def load_saved(path: str) -> AttentionClassifier:
         raise ModelError(f"{path} is not a classifier saved by attentionology explain") from error
 
 
-def _changed(recipe: ClassifierRecipe, epochs: int | None, learning_rate: float | None) -> ClassifierRecipe:
+def _change_recipe(recipe: ClassifierRecipe, epochs: int | None, learning_rate: float | None) -> ClassifierRecipe:
     """Return the recipe with the number of epochs and the learning rate that were given."""
     return replace(recipe, epochs=epochs or recipe.epochs, learning_rate=learning_rate or recipe.learning_rate)
 

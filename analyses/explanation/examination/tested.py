@@ -20,7 +20,7 @@ from ..attention.readings import ModelReading, reading
 from ..contract.explanation_test import ExplanationTest
 from ..contract.options import ExplanationTestOptions
 from .options import ExplainOptions
-from .parts import TextExamination, examined_parts
+from .parts import TextExamination, examine_parts
 from .sources import ModelSource
 from .texts import ExplainTexts, class_numbers, digest, words_of
 
@@ -58,7 +58,7 @@ class Tested:
         """The attention of the model to the tested texts, and its output."""
         return reading(self.model, self.words)
 
-    def examined(
+    def examine(
         self,
         model: AttentionModel,
         tests: Sequence[ExplanationTest],
@@ -81,7 +81,7 @@ class Tested:
                     advance=advance,
                 )
             else:
-                tables, _ = examined_parts(task, shares, self.trainings.cache_log, advance)
+                tables, _ = examine_parts(task, shares, self.trainings.cache_log, advance)
                 table = pd.concat(tables).sort_index()
         return table.assign(
             label=[self.model.classes[label] for label in self.labels],
@@ -138,7 +138,7 @@ class Tested:
             made_of=source.identity,
         )
 
-    def trained(self, trainings: Sequence[ClassifierTraining], label: str) -> dict[str, Any]:
+    def train(self, trainings: Sequence[ClassifierTraining], label: str) -> dict[str, Any]:
         """Train models or take them from the cache, and return them by name."""
         with self.stages(label):
             return self.trainings(trainings, label)

@@ -76,7 +76,7 @@ def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
                     message = f"too few texts to hold some out as {role} texts; give others with --{role} FILE"
                     raise CorpusError(message, file=(options.texts.data or ("",))[0])
         _check_labels(texts, held_out)
-    test = _limited(texts["test"], options.texts.limit, options.seed)
+    test = _limit(texts["test"], options.texts.limit, options.seed)
     return ExplainTexts(texts.get("train"), texts.get("dev"), test, len(texts["test"]), lengths, tuple(held_out))
 
 
@@ -115,7 +115,7 @@ def _read(options: ExplainOptions, files: Sequence[str]) -> LabeledTexts:
     return load_labeled(files, text=text, label=label, query=query, blocks=blocks)
 
 
-def _limited(texts: LabeledTexts, limit: int | None, seed: int) -> LabeledTexts:
+def _limit(texts: LabeledTexts, limit: int | None, seed: int) -> LabeledTexts:
     """Return the texts with the smallest hashes of their words, in the order of the file, different texts first."""
     # Several pairs of one text, such as a premise with several hypotheses, depend on each other and are resampled
     # together. A second pair of a text is therefore sampled only after the first ones of all texts.
@@ -152,7 +152,7 @@ def _check_labels(texts: dict[str, LabeledTexts], held_out: Sequence[str]) -> No
     for role in ("dev", "test"):
         for text, label in zip(texts[role], texts[role].labels, strict=True):
             if label not in classes:
-                message = f"the label {label!r} does not occur in training, where there are: {_listed(classes)}"
+                message = f"the label {label!r} does not occur in training, where there are: {_list_names(classes)}"
                 if role in held_out:
                     message = f"all texts of the class {label!r} are held out; give others with --{role} FILE"
                 raise CorpusError(message, file=text.file, line=text.line)
@@ -166,12 +166,12 @@ def class_numbers(texts: LabeledTexts, classes: Sequence[str]) -> list[int]:
         numbers = {str(index): index for index in range(len(classes))}
     for text, label in zip(texts, texts.labels, strict=True):
         if label not in numbers:
-            message = f"the label {label!r} is none of the model's classes: {_listed(classes)}"
+            message = f"the label {label!r} is none of the model's classes: {_list_names(classes)}"
             raise CorpusError(message, file=text.file, line=text.line)
     return [numbers[label] for label in texts.labels]
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     """Return the first ten names for a message, and how many others there are."""
     return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 

@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ....extractors.replaceable.attention_model import AttentionModel, LinearAttentionModel
-from ....reports.drawing import BLACK, BLUE, GREY, ORANGE, TEXT, finish, panel, styled
+from ....reports.drawing import BLACK, BLUE, GREY, ORANGE, TEXT, finish, panel, with_style
 from ....reports.format import number
 from ..attention.batch import Rows, TextBatch, single_words_out
-from ..attention.exact_adversary import EPSILON, exact_jsd, exactly_normalized, solvable
+from ..attention.exact_adversary import EPSILON, exact_jsd, exactly_normalized, is_solvable
 from ..attention.measures import LN2, jsd, tvd
 from ..attention.readings import curve_points
 from ..attention.two_words import EVALUATIONS, TOLERANCE, decoders, farthest_on_two_words, farthest_tried, has_decoder
@@ -32,11 +32,11 @@ _SPREAD = 3.0
 _EQUAL = 1e-6  # divergences that differ by less are equal, because attention is computed in float32
 
 
-def exact(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
+def exact_adversary(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
     """Compute how far from the original attention can be without changing the output by more than ``epsilon``."""
     # The module `attentionology.analyses.explanation.attention.exact_adversary` explains why it can be computed. The
-    # ceiling, with all weight on one word, is below ln 2 if every weight of the original is above 0. The model must be
-    # `solvable`: it has two classes, whose logits are linear in one row of attention.
+    # ceiling, with all weight on one word, is below ln 2 if every weight of the original is above 0. The model must
+    # satisfy `is_solvable`: it has two classes, whose logits are linear in one row of attention.
     model = batch.model
     assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller has checked that it is solvable
     evidence, bias = model.evidence(batch.state)  # the bias and what full attention to each word adds, by class
@@ -121,7 +121,7 @@ def farthest_by_weight(results: ExplainResults, title: str) -> Figure | None:
     return max_attention_figure(column, f"largest JSD, {ways[column]}\n(nats)")(results, title)
 
 
-@styled
+@with_style
 def adversarial_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw how far attention can move without moving the output, as a histogram over texts with its bounds."""
     texts = results.texts
@@ -155,7 +155,7 @@ def adversarial_figure(results: ExplainResults, title: str) -> Figure | None:
     return figure
 
 
-def _impossible(model: AttentionModel, options: ExplanationTestOptions) -> str | None:
+def _reason_to_skip(model: AttentionModel, options: ExplanationTestOptions) -> str | None:
     """Return why there is no adversary to find; None if there is."""
     if options.steps or has_decoder(model):
         return None
@@ -167,12 +167,12 @@ def _impossible(model: AttentionModel, options: ExplanationTestOptions) -> str |
 def _adversaries(batch: TextBatch, options: ExplanationTestOptions) -> Rows:
     """Return the columns of the search by gradient, and of the exact adversary or else of the farthest one."""
     searched = by_gradient(batch, epsilon=options.epsilon, steps=options.steps) if options.steps else {}
-    if solvable(batch.model):
-        return exact(batch, epsilon=options.epsilon) | searched
+    if is_solvable(batch.model):
+        return exact_adversary(batch, epsilon=options.epsilon) | searched
     return farthest(batch, searched, epsilon=options.epsilon) | searched
 
 
-def _concluded(texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
+def _conclude(texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
     """Return the adversaries of single texts, for the figure of the trained adversaries, and remarks on the search."""
     points, no_lambda = [], math.nan
     for column, name in (("exact_jsd", "exact"), ("farthest_jsd", "farthest")):  # their outputs differ by ε or less
@@ -266,7 +266,7 @@ farther; elsewhere, the maximum lies between the two.
 If the maximum is close to the ceiling, the output hardly constrains the attention. No model was trained to attend in
 this way, and whether a model would learn to is another question.</p>
 """,
-    impossible=_impossible,
+    impossible=_reason_to_skip,
     examine=lambda batch, options: _adversaries(batch, options),
-    conclude=_concluded,
+    conclude=_conclude,
 )

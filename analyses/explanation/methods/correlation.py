@@ -14,7 +14,7 @@ from scipy.stats import kendalltau
 from torch import Tensor
 
 from ....extractors.replaceable.attention_model import AttentionModel, Words, drop, probabilities
-from ....reports.drawing import BLACK, COLUMN, GREY, TEXT, finish, panels, styled
+from ....reports.drawing import BLACK, COLUMN, GREY, TEXT, finish, panels, with_style
 from ....reports.shapes import intervals
 from ..attention.batch import Rows, TextBatch, Values, read
 from ..attention.measures import GRADIENTS, LEFT_OUT, WEIGHTS, levels, tvd
@@ -136,7 +136,7 @@ def leave_one_out(
     return changes
 
 
-@styled
+@with_style
 def tau_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw the cumulative distribution of τ for each predicted class, and above it the mean with its interval."""
     # A dotted line shows random scores.
@@ -174,7 +174,7 @@ def cumulative(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64]
     return np.concatenate([[-1.0], ordered]), 100 * np.arange(len(ordered) + 1) / len(ordered)
 
 
-def significant(texts: pd.DataFrame) -> dict[str, Values]:
+def mark_significant(texts: pd.DataFrame) -> dict[str, Values]:
     """Return a column ``significant_*`` for each ``p_*``: 1 if p is at most 0.05, else 0; NaN if p is undefined."""
     columns = {}
     names_of_p = [name for name in TEST.columns if name.startswith("p_") and name in texts]
@@ -253,5 +253,5 @@ gradient and leave-one-out shows how well two other measures agree. Texts of one
 the same for all words, have no τ and are counted as undefined.</p>
 """,
     examine=lambda batch, options: correlation(batch),
-    conclude=lambda texts, options: Findings(significant(texts)),
+    conclude=lambda texts, options: Findings(mark_significant(texts)),
 )

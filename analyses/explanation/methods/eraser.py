@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....extractors import TransformerAttention
-from ....extractors.replaceable.attention_model import AttentionModel, Words, probabilities, replaced
+from ....extractors.replaceable.attention_model import AttentionModel, Words, probabilities, replace_words
 from ..attention.batch import Rows, TextBatch
 from ..attention.interventions import DRAWS, ORDERS, orderings, ranks
 from ..contract.explanation_test import PROBABILITY, Column, ExplanationTest, Question
@@ -29,8 +29,8 @@ def cuts(text: Words, order: Sequence[int]) -> list[tuple[Words, Words]]:
         # This is rounded up in integers, because in floating-point numbers 0.01 · 700 is more than 7.
         count = -(-percent * len(text) // 100)
         best = set(order[:count])
-        without_best = replaced(text, (word for position, word in enumerate(text) if position not in best))
-        best_alone = replaced(text, (word for position, word in enumerate(text) if position in best))
+        without_best = replace_words(text, (word for position, word in enumerate(text) if position not in best))
+        best_alone = replace_words(text, (word for position, word in enumerate(text) if position in best))
         pairs.append((without_best, best_alone))
     return pairs
 
@@ -67,7 +67,7 @@ def rationales(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
     return rows
 
 
-def _impossible(model: AttentionModel, options: ExplanationTestOptions) -> str | None:
+def _reason_to_skip(model: AttentionModel, options: ExplanationTestOptions) -> str | None:
     """Return why the test cannot be run; None if it can."""
     if isinstance(model, TransformerAttention) and any(model.readable([()])):
         return "it needs a prediction for an empty text, which this model cannot read"
@@ -110,6 +110,6 @@ TEST = ExplanationTest(
 better. Sufficiency is how much it loses with these words alone: less is better. Texts with missing words are unlike
 those in training, which may explain a part of the loss; the random order shows how much.</p>
 """,
-    impossible=_impossible,
+    impossible=_reason_to_skip,
     examine=lambda batch, options: rationales(batch),
 )

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ....reports.columns import TableColumn
-from ....reports.drawing import BLUE, GREY, SKY, TEXT, finish, panel, styled
+from ....reports.drawing import BLUE, GREY, SKY, TEXT, finish, panel, with_style
 from ....reports.format import percent, rows_of
 from ....reports.shapes import intervals, name_rows
 from ....reports.table import ShownTable
@@ -24,7 +24,7 @@ from ..contract.explanation_test import NATS, SHARE, Column, Drawing, Explanatio
 from ..contract.registry import in_items
 from ..contract.results import ExplainResults
 from ..contract.summary import OVERALL
-from ..showing.plots import MAX_CLASSES, clipped, has_values
+from ..showing.plots import MAX_CLASSES, clip_name, has_values
 
 BEST = {name: ORDERS[name] for name in ("attention", "gradient", "attention_gradient")}
 """The measures by which a word can be the best: their names in columns, and their names for readers."""
@@ -95,7 +95,7 @@ def single_weight(batch: TextBatch) -> Rows:
     return columns(values, n_words > 1)
 
 
-@styled
+@with_style
 def single_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw how much more the best word changes than another one, with its interval, for all texts and each class."""
     summary = results.summary
@@ -109,7 +109,9 @@ def single_figure(results: ExplainResults, title: str) -> Figure | None:
             if row["predicted"] in classes and row["n"]:
                 is_overall = row["predicted"] == OVERALL
                 rows.append(row)
-                names.append(f"best word by {BEST[name]}" if is_overall else f"predicted: {clipped(row['predicted'])}")
+                names.append(
+                    f"best word by {BEST[name]}" if is_overall else f"predicted: {clip_name(row['predicted'])}"
+                )
     figure, axes = panel(TEXT, 1.0 + 0.2 * len(rows))
     overall = np.array([row["predicted"] == OVERALL for row in rows])
     means, low, high = (np.array([row[name] for row in rows]) for name in ("mean", "low", "high"))

@@ -34,7 +34,7 @@ def guided(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
         tested.training(f"guided by {name}", "guided", seed, make=make, attend=attend, attended=f"{name} {key}")
         for name, (attend, key) in guides.items()
     ]
-    models = tested.trained(trainings, "train guided classifiers")
+    models = tested.train(trainings, "train guided classifiers")
     columns, scores = {}, []
     for name, (attend, _) in guides.items():
         answers = probabilities(models[f"guided by {name}"], tested.words, attend).numpy()

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from ....probes.classifiers import LAMBDAS, Imitation
 from ....probes.classifiers.trainings import ClassifierTraining
-from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, TEXT, finish, panel, styled
+from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, TEXT, finish, panel, with_style
 from ..attention.readings import ModelReading, chance, curve_points, divergences, reading
 from ..contract.explanation_test import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
 from ..contract.results import ExplainResults
@@ -34,7 +34,7 @@ def imitation(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
     with tested.stages("read the training texts"):
         base_on_train = reading(tested.model, trained_on)
     strengths = sorted({0.0, *(LAMBDAS if options.lambdas is None else options.lambdas)})
-    models = tested.trained([_training(tested, base_on_train, strength) for strength in strengths], "train adversaries")
+    models = tested.train([_training(tested, base_on_train, strength) for strength in strengths], "train adversaries")
     chosen, chosen_on_test = next(iter(models)), tested.base
     largest_jsd, plain_tvd = -1.0, np.nan
     scores, points = [], []
@@ -80,7 +80,7 @@ def _training(tested: Tested, base: ModelReading, strength: float) -> Classifier
     )
 
 
-@styled
+@with_style
 def curve_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw the change of the output against the difference of the attention."""
     # The figure shows the trained adversaries by λ, the models with other seeds, and the adversaries of single texts.

@@ -41,13 +41,13 @@ def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
     # All shuffled weights would not fit into memory, so their JSD is noted when a part of the draws is decoded.
     attention_jsd: list[Tensor] = []  # each (batch, draws)
 
-    def shuffled(part: slice) -> Tensor:
+    def shuffle(part: slice) -> Tensor:
         index = order[:, part, None].expand(-1, -1, batch.alpha.shape[1], -1)  # the same order for all rows
         weights = batch.alpha[:, None].expand(index.shape).gather(3, index)
         attention_jsd.append(jsd(weights, batch.alpha[:, None]).mean(-1))
         return weights
 
-    p = answers(batch, draws, shuffled)
+    p = answers(batch, draws, shuffle)
     original = batch.probabilities.double()[:, None]
     output_tvd = tvd(p, original).numpy()
     return single_words_out(

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from ....extractors import AttentionModel, probabilities
 from ....reports.columns import Row, TableColumn
-from ....reports.drawing import BLACK, BLUE, COLUMN, TEXT, finish, panels, styled
+from ....reports.drawing import BLACK, BLUE, COLUMN, TEXT, finish, panels, with_style
 from ....reports.format import rows_of
 from ....reports.shapes import name_rows
 from ....reports.table import ShownTable
@@ -27,7 +27,7 @@ from ..contract.summary import OVERALL, Bootstrap, summarize
 from ..examination.sources import Classifiers, words_only
 from ..examination.tested import Tested
 from ..showing.columns import shown_bounds, shown_value
-from ..showing.plots import clipped, has_values
+from ..showing.plots import clip_name, has_values
 
 _READS = (
     *("conicity", "tau_gradient", "tau_loo", "permutation_tvd", "permutation_flip", "exact_jsd", "two_word_jsd"),
@@ -48,7 +48,7 @@ def _regularizer(name: str) -> TableColumn:
     return TableColumn("", "number", "", name, cell=mean, beside=bounds)
 
 
-@styled
+@with_style
 def regularizers_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw a panel for each of the most important measures, with a dot and its interval for each regularizer."""
     table = results.table("regularizers")
@@ -71,7 +71,7 @@ def regularizers_figure(results: ExplainResults, title: str) -> Figure | None:
             if name in by_regularizer:
                 _dot(axes, by_regularizer[name], position, factor, BLACK if name == "none" else BLUE)
         is_leftmost = index % n_columns == 0
-        name_rows(axes, [clipped(name) if is_leftmost else "" for name in names], [""] * len(names))
+        name_rows(axes, [clip_name(name) if is_leftmost else "" for name in names], [""] * len(names))
         axes.grid(axis="x")
         axes.margins(x=0.12)
         axes.set_xlabel(textwrap.fill(with_unit(measure), 30))
@@ -102,11 +102,11 @@ def regularizers(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
                 left_out.append((f"regularizer {name}", str(error)))
             else:
                 trainings.append(tested.training(name, "regularizer", seed, make=make))
-    models = tested.trained(trainings, "train regularizers")
-    tables = {chosen: _measured(tested, tested.model)}
+    models = tested.train(trainings, "train regularizers")
+    tables = {chosen: _measure(tested, tested.model)}
     scores = []
     for name, model in models.items():
-        tables[name] = _measured(tested, model)
+        tables[name] = _measure(tested, model)
         score, _ = tested.score(name, "regularizer", probabilities(model, tested.words).numpy())
         scores.append(score)
     compared = {}  # by regularizer, in the order in which they are shown
@@ -117,7 +117,7 @@ def regularizers(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
     return Findings(models=tuple(scores), measured=compared, left_out=tuple(left_out))
 
 
-def _measured(tested: Tested, model: AttentionModel) -> pd.DataFrame:
+def _measure(tested: Tested, model: AttentionModel) -> pd.DataFrame:
     """Return a per-text table with the columns that are compared, computed only if it does not exist yet."""
     owners = {owner_of()[column] for column in _READS}
     options = replace(tested.options.tests, steps=0)  # the search by gradient is no part of the comparison
@@ -125,10 +125,10 @@ def _measured(tested: Tested, model: AttentionModel) -> pd.DataFrame:
     possible = [test for test in tests if test.impossible(model, options) is None]
     if model is tested.model and {*possible} <= {*tested.tests}:
         return tested.table
-    return tested.examined(model, possible, options, "examine regularizers")
+    return tested.examine(model, possible, options, "examine regularizers")
 
 
-def _summarized(
+def _summarize(
     measured: Mapping[str, pd.DataFrame], classes: Sequence[str], bootstrap: Bootstrap
 ) -> dict[str, pd.DataFrame]:
     """Return the table of the means of all models, given their per-text tables by regularizer."""
@@ -179,6 +179,6 @@ closer, and the predictions from single words differ more; the accuracy should n
 and the intervals do not cover the variation between trainings.</p>
 """,
     compare=regularizers,
-    summarize=_summarized,
+    summarize=_summarize,
     page_values=_by_regularizer,
 )

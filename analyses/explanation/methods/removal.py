@@ -10,7 +10,7 @@ from jaxtyping import Int
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, SKY, TEXT, finish, panel, styled
+from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, SKY, TEXT, finish, panel, with_style
 from ....reports.shapes import direct_labels
 from ....storage.writing import amount
 from ..attention.batch import Rows, TextBatch
@@ -68,7 +68,7 @@ def removal(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
     return columns(values, n_words > 0)
 
 
-@styled
+@with_style
 def removal_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw which share of the texts keep their decision while words are removed, a line for each order."""
     # Texts whose decision never changes are part of every line, so all orders are about the same texts.

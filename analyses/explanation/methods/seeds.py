@@ -34,7 +34,7 @@ def seeds(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
     assert tested.source is not None  # noqa: S101 there is training
     other_seeds = range(seed + 1, seed + 1 + (options.seeds or tested.source.seeds))
     trainings = [tested.training(f"seed {other}", "seed", other) for other in other_seeds]
-    models = tested.trained(trainings, "train with other seeds")
+    models = tested.train(trainings, "train with other seeds")
     readings = {name: reading(model, tested.words) for name, model in models.items()}
     return Findings(
         seed_variance(tested.base, list(readings.values()), tested.words, draws=options.draws, seed=seed),

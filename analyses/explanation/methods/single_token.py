@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from ....extractors.replaceable.attention_model import probabilities, replaced
+from ....extractors.replaceable.attention_model import probabilities, replace_words
 from ..attention.batch import Rows, TextBatch
 from ..attention.interventions import answers, columns, ranks
 from ..contract.explanation_test import PROBABILITY, SHARE, Column, ExplanationTest, Question
@@ -36,16 +36,16 @@ def in_context(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
     return answers(batch, n, lambda part: one_hot[None, part, None].expand(shape))
 
 
-def alone(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
+def predict_alone(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
     """Compute the class probabilities of texts of one word each; zeros outside the text."""
     result = torch.zeros(*batch.mask.shape, batch.probabilities.shape[-1], dtype=torch.float64)
-    words = [replaced(text, (word,)) for text in batch.texts for word in text]
+    words = [replace_words(text, (word,)) for text in batch.texts for word in text]
     if words:
         result[batch.mask] = probabilities(batch.model, words)
     return result
 
 
-def spread(values: Float[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, " batch"]:
+def spread_over_words(values: Float[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, " batch"]:
     """Compute the standard deviation over the words, which are the whole population and not a sample."""
     count = mask.sum(-1, keepdim=True).clamp(min=1)
     values = values.masked_fill(~mask, 0.0)
@@ -66,8 +66,10 @@ def single_token(batch: TextBatch) -> Rows:
             is_drawn[i, int(batch.generator(i, "single token").integers(len(text)))] = True
     predicted = batch.probabilities.argmax(-1)
     values: dict[str, Tensor] = {}
-    for prefix, answer in (("", in_context(batch)), ("alone_", alone(batch))):
-        values[f"{prefix}single_token_std"] = spread(answer[torch.arange(len(batch)), :, predicted], batch.mask)
+    for prefix, answer in (("", in_context(batch)), ("alone_", predict_alone(batch))):
+        values[f"{prefix}single_token_std"] = spread_over_words(
+            answer[torch.arange(len(batch)), :, predicted], batch.mask
+        )
         for name, is_chosen in (("top", is_top), ("random", is_drawn)):
             # The sum over the words is the answer for the chosen one.
             from_word = torch.where(is_chosen[..., None], answer, 0.0).sum(1).argmax(-1)

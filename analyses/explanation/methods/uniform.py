@@ -25,10 +25,10 @@ def uniform_attention(batch: TextBatch) -> Rows:
     return single_words_out(batch, rows)
 
 
-def trained_with_it(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
+def train_uniform(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
     """Train a model with uniform attention and compare its accuracy."""
     training = tested.training("uniform", "uniform", tested.options.seed, attend=uniform_rows, attended="uniform")
-    model = tested.trained([training], "train with uniform attention")["uniform"]
+    model = tested.train([training], "train with uniform attention")["uniform"]
     score, correct = tested.score("uniform", "uniform", probabilities(model, tested.words, uniform_rows).numpy())
     return Findings({"uniform_retrained_correct": correct}, models=(score,))
 
@@ -71,5 +71,5 @@ probabilities.</p>
 """,
     trained_part="uniform, trained with it",
     examine=lambda batch, options: uniform_attention(batch),
-    compare=trained_with_it,
+    compare=train_uniform,
 )

@@ -30,8 +30,8 @@ from ....reports.drawing import (
     log_scale,
     panel,
     panels,
-    styled,
     ticks,
+    with_style,
 )
 from ..contract.registry import in_items
 from ..contract.results import ExplainResults
@@ -70,7 +70,7 @@ def by_class(texts: pd.DataFrame, classes: Sequence[str]) -> Iterator[tuple[str,
     for c, name in enumerate(classes):
         of_class = texts[texts["predicted"] == c]
         if len(of_class):
-            yield f"predicted: {clipped(name)}", _COLORS[c], of_class
+            yield f"predicted: {clip_name(name)}", _COLORS[c], of_class
 
 
 def mean_of(results: ExplainResults, measure: str, texts: pd.DataFrame) -> dict[str, float]:
@@ -82,7 +82,7 @@ def mean_of(results: ExplainResults, measure: str, texts: pd.DataFrame) -> dict[
     return {name: float(rows[name].iloc[0]) for name in ("mean", "low", "high")}
 
 
-def clipped(name: str) -> str:
+def clip_name(name: str) -> str:
     """Shorten a name to `_LONGEST` characters, so that it fits into a figure."""
     return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
 
@@ -99,7 +99,7 @@ def max_attention_figure(column: str, label: str) -> Callable[[ExplainResults, s
     return draw
 
 
-@styled
+@with_style
 def violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label: str, title: str) -> Figure:
     """Draw a violin with its median for each range of weights and each group of texts, or few texts as points."""
     edges, names = filled_bins(np.concatenate([of_group["max_attention"].to_numpy() for *_, of_group in groups]))
@@ -171,7 +171,7 @@ def _lambda_labels(rows: pd.DataFrame, width: float, height: float) -> list[tupl
     return labels
 
 
-@styled
+@with_style
 def training_figure(history: pd.DataFrame, roles: Mapping[str, str], *, title: str) -> Figure:
     """Draw loss and dev AUC by epoch, a line for each model; adversaries have another loss and thus another panel."""
     is_adversary = history["model"].map(dict(roles)) == "adversary"
@@ -189,7 +189,7 @@ def training_figure(history: pd.DataFrame, roles: Mapping[str, str], *, title: s
         last = int(rows["epoch"].max()) if len(rows) else 1
         for (model,), epochs in rows.groupby(["model"], sort=False):
             role, place = looks[str(model)]
-            name = _ALIKE.get(role, clipped(str(model)))
+            name = _ALIKE.get(role, clip_name(str(model)))
             (line,) = axes.plot(
                 epochs["epoch"],
                 epochs[column].astype(float),

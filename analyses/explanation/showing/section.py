@@ -24,8 +24,8 @@ from ....storage.writing import is_right_to_left, joined_words, running_text
 from ..contract.explanation_test import SHARE, ExplanationTest
 from ..contract.registry import (
     attending_to,
-    borrowed,
     column_of,
+    find_borrowed,
     in_items,
     in_order_of_report,
     registered_tests,
@@ -70,7 +70,7 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
                 "has_f1": has_values(results.models, "f1"),
                 "has_auc": has_values(results.models, "auc"),
                 "item": results.item,
-                "examples": [_shaded(text) for text in results.examples],
+                "examples": [_add_shades(text) for text in results.examples],
                 "scale": [(weight, _shade(weight)) for weight in _SCALE],
                 "by_class": len(results.classes) <= MAX_CLASSES,
                 "n_texts": len(results.texts),
@@ -159,17 +159,17 @@ def _put_items_for_words(figure: Figure) -> None:
 def _part(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
     """Return what the page shows of a test; empty if the test did not run."""
     measures = {*results.texts.columns, *(results.summary["measure"] if len(results.summary) else ())}
-    borrowed_columns = {column for columns in borrowed(registered_tests()).values() for column in columns}
+    borrowed_columns = {column for columns in find_borrowed(registered_tests()).values() for column in columns}
     if not test.ran(measures, borrowed_columns, results):
         return {}
     shown = [name for name in test.on_page if name in measures]
     values = {"there": shown, "epsilon": results.epsilon, **test.page_values(results)}
-    captions = {drawing.name: _rendered(drawing.caption, values) for drawing in test.drawings}
-    part = {"heading": test.heading, "captions": captions, "html": _rendered(test.page, values)}
+    captions = {drawing.name: _render(drawing.caption, values) for drawing in test.drawings}
+    part = {"heading": test.heading, "captions": captions, "html": _render(test.page, values)}
     return {**part, **_measure_tables(results, test)}
 
 
-def _rendered(template: str, values: Mapping[str, Any]) -> Markup:
+def _render(template: str, values: Mapping[str, Any]) -> Markup:
     """Return the HTML of a template of a test."""
     return Markup(_PAGE.from_string(template).render(**values))  # noqa: S704 the values are escaped
 
@@ -192,12 +192,12 @@ def _measure_tables(results: ExplainResults, test: ExplanationTest) -> dict[str,
     all_rows = [*whole, *by_class]
     predicted = TableColumn("predicted", "text", "", "predicted")
     return {
-        "whole": _measured(whole, all_rows) if whole else "",
-        "by_class": _measured(by_class, all_rows, predicted) if by_class else "",
+        "whole": _summarize(whole, all_rows) if whole else "",
+        "by_class": _summarize(by_class, all_rows, predicted) if by_class else "",
     }
 
 
-def _measured(rows: Sequence[Row], all_rows: Sequence[Row], *first: TableColumn) -> ShownTable:
+def _summarize(rows: Sequence[Row], all_rows: Sequence[Row], *first: TableColumn) -> ShownTable:
     """Return the means of measures, in the unit of each, beside the share of texts in which it is significant."""
     # Columns that only some of all rows need are in both tables of a test.
     has_undefined = any(row["undefined"] for row in all_rows)
@@ -215,7 +215,7 @@ def _measured(rows: Sequence[Row], all_rows: Sequence[Row], *first: TableColumn)
     return ShownTable("measured", "Means over texts", columns, rows)
 
 
-def _shaded(text: HighlightedText) -> dict[str, Any]:
+def _add_shades(text: HighlightedText) -> dict[str, Any]:
     """Return an example with the shade of each word, from 0 to 1 on a scale that is the same for all panels."""
     joined = joined_words(text.words)  # the indices of words that no space follows
     panels = []

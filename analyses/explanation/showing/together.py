@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from ....reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, PURPLE, SKY, TEXT, finish, panel, panels, styled
+from ....reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, PURPLE, SKY, TEXT, finish, panel, panels, with_style
 from ..contract.registry import attending_to, in_items
 from ..contract.results import ExplainResults, HighlightedText
-from .plots import MOST_JSD, clipped, draw_adversaries, has_values, violins
+from .plots import MOST_JSD, clip_name, draw_adversaries, has_values, violins
 
 _COLORS = (ORANGE, GREEN, BLUE, PURPLE, SKY)
 
@@ -23,11 +23,11 @@ def figures_together(results: Mapping[str, ExplainResults]) -> dict[str, tuple[F
     if len(items) > 1:
         return {}
     with attending_to(*items):
-        drawn = _drawn(results, colors)
+        drawn = _draw_all(results, colors)
         return {name: (figure, in_items(caption)) for name, (figure, caption) in drawn.items() if figure is not None}
 
 
-def _drawn(results: Mapping[str, ExplainResults], colors: Mapping[str, str]) -> dict[str, tuple[Figure | None, str]]:
+def _draw_all(results: Mapping[str, ExplainResults], colors: Mapping[str, str]) -> dict[str, tuple[Figure | None, str]]:
     """Return all figures with their captions; None for a figure that cannot be drawn."""
     return {
         "explain_together_curve": (
@@ -50,7 +50,7 @@ def _drawn(results: Mapping[str, ExplainResults], colors: Mapping[str, str]) -> 
     }
 
 
-@styled
+@with_style
 def curves_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, str]) -> Figure | None:
     """Draw the trained adversaries of each model: the change of the output against that of the attention."""
     curves = {}
@@ -70,7 +70,7 @@ def curves_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, st
     axes.set_xlim(0, MOST_JSD)
     axes.set_ylim(0, top)
     for name, rows in curves.items():
-        draw_adversaries(axes, rows, colors[name], clipped(name), top)
+        draw_adversaries(axes, rows, colors[name], clip_name(name), top)
     axes.set_xlabel("difference of the attention (mean JSD, nats)")
     axes.set_ylabel("change of the output\n(mean TVD)")
     finish(figure, axes, "Trained adversaries, by λ")
@@ -81,7 +81,7 @@ def shuffled_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, 
     """Draw how much the output of each model changes if its attention is shuffled."""
     column = "permutation_tvd"
     groups = [
-        (clipped(name), colors[name], of_model.texts.dropna(subset=[column, "max_attention"]))
+        (clip_name(name), colors[name], of_model.texts.dropna(subset=[column, "max_attention"]))
         for name, of_model in results.items()
         if has_values(of_model.texts, column)
     ]
@@ -90,7 +90,7 @@ def shuffled_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, 
     return violins(groups, column, "median change\nof the output (TVD)", "Shuffled weights")
 
 
-@styled
+@with_style
 def words_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, str]) -> Figure | None:
     """Draw what each model predicts from single words of the texts that all of them show as examples."""
     examples = _shared_examples(results)
@@ -99,16 +99,16 @@ def words_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, str
     texts = [of_models[0] for of_models in examples]  # their words and labels are the same for all models
     width = COLUMN if 1.2 + 0.24 * max(len(text.words) for text in texts) < COLUMN else TEXT
     # Words stand upright below their axis and take 0.062 inches for each character.
-    heights = [1.1 + 0.062 * max(len(clipped(word)) for word in text.words) for text in texts]
+    heights = [1.1 + 0.062 * max(len(clip_name(word)) for word in text.words) for text in texts]
     figure, grid = panels(width, 0.5 + sum(heights), rows=len(texts))
     for axes, text, of_models in zip(grid[:, 0], texts, examples, strict=True):
         for name, of_model in zip(results, of_models, strict=True):
-            label, color = clipped(name), colors[name]
+            label, color = clip_name(name), colors[name]
             axes.plot(of_model.from_word, "o-", color=color, linewidth=0.8, markersize=3, label=label, zorder=3)
             axes.axhline(of_model.probability_of_label, color=color, linewidth=0.8, linestyle="--", zorder=2)
         axes.set_ylim(-0.03, 1.03)
-        axes.set_ylabel(f"p({clipped(text.label)})")
-        axes.set_xticks(range(len(text.words)), [clipped(word) for word in text.words], rotation=90)
+        axes.set_ylabel(f"p({clip_name(text.label)})")
+        axes.set_xticks(range(len(text.words)), [clip_name(word) for word in text.words], rotation=90)
         axes.grid(axis="y")
     finish(figure, grid[0, 0], in_items("Prediction from single words"))
     return figure

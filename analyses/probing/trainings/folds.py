@@ -36,7 +36,7 @@ from ....probes.saved_probe import cached_checkpoint
 from ....probes.splits import Split
 from ....reports.progress import Stages, progress_bar
 from ....storage.cache_log import CacheLog
-from ....storage.plugins import running
+from ....storage.plugins import name_extension
 from ...shared.processes import Processes, results_of_processes
 from ..rows import Task
 
@@ -125,7 +125,7 @@ def train_fold(setting: FoldSetting, training: ProbeTraining, fold: int, *, watc
         _fit(probe, split, checkpoint, label, watched=watched)
     arcs: Arcs | None = None
     with stages("score"):
-        with running("probe", probe.name, "scores()", type(probe).__module__):
+        with name_extension("probe", probe.name, "scores()", type(probe).__module__):
             scores = list(probe.scores(split.test))
         predicted: dict[Decoding, Sequence[ndarray]] = {
             decoding: [decode(scores_of_sentence, decoding) for scores_of_sentence in scores]
@@ -165,7 +165,7 @@ def _fit(probe: Probe, split: Split, checkpoint: Checkpoint, label: str, *, watc
             n_shown = n_done
 
         try:
-            with running("probe", probe.name, "fit()", type(probe).__module__):
+            with name_extension("probe", probe.name, "fit()", type(probe).__module__):
                 probe.fit(split.train, split.dev, report=report, checkpoint=checkpoint)
         except TrainingError as error:
             raise TrainingError(f"{label}: {error}") from None

@@ -11,14 +11,14 @@ from typing import Any
 
 from ....extractors import StoredStates
 from ....probes import Checkpoint, CodedBlock, Codelength, make_state_probe
-from ....probes.states.codelength import coded_block, ends_of_blocks, floor_of, in_order, shuffled_order
+from ....probes.states.codelength import code_block, ends_of_blocks, floor_of, in_order, shuffled_order
 from ....reports.progress import Stages
 from ....storage.cache_log import CacheLog
-from ....storage.plugins import running
+from ....storage.plugins import name_extension
 from ..rows import MIX
 from .folds import results_in_order
 from .inputs import Workspace
-from .state_folds import StateSetting, StateTraining, fit_probe, learned, training_key
+from .state_folds import StateSetting, StateTraining, fit_probe, task_of, training_key
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def train_codes(
             workspace.cache_log.add(block.cache_log)
             workspace.stages.add(block.seconds)
         probe, split = make_state_probe(training.probe, **setting.arguments), training.splits[0]
-        known = list(map(learned(probe, training, split), split.train.sentences))
+        known = list(map(task_of(probe, training, split), split.train.sentences))
         yield CodeOutcome(
             training=training,
             code=Codelength(tuple(each.block for each in trained), floor_of(probe, known)),
@@ -78,7 +78,7 @@ def train_block(setting: StateSetting, training: StateTraining, number: int, *, 
     """Train a probe on all blocks before one, given by its number from 0, and code that block."""
     split, stages, cache_log = training.splits[0], Stages(), CacheLog()
     probe = make_state_probe(training.probe, **setting.arguments, random_state=training.seed)
-    gold = learned(probe, training, split)
+    gold = task_of(probe, training, split)
     train, dev = training.states_of(split.train, split.dev)
     known = list(map(gold, train.sentences))
     order, ends = shuffled_order(len(train), training.seed), ends_of_blocks(len(train))
@@ -96,7 +96,10 @@ def train_block(setting: StateSetting, training: StateTraining, number: int, *, 
             maps = (of_train.subset(order[:start]), split.maps.dev or (), of_train.subset(coded))
         label = f"codelength of {training.label}, block {number + 1}/{len(ends)}"
         states: tuple[StoredStates, StoredStates] = (train.subset(order[:start]), dev)
-        with stages(f"codelength of {training.probe}"), running("probe", probe.name, "fit()", type(probe).__module__):
+        with (
+            stages(f"codelength of {training.probe}"),
+            name_extension("probe", probe.name, "fit()", type(probe).__module__),
+        ):
             fit_probe(
                 probe, states, maps[:2], gold, checkpoint, label, watched=watched, mix=training.layer == MIX,
                 prepared_from=known,
@@ -105,7 +108,7 @@ def train_block(setting: StateSetting, training: StateTraining, number: int, *, 
     else:
         probe.prepare(known)
     return TrainedBlock(
-        block=coded_block(probe, start, stop, [known[n] for n in coded], predicted),
+        block=code_block(probe, start, stop, [known[n] for n in coded], predicted),
         checkpoint=None if checkpoint is None else checkpoint.path,
         resumed=checkpoint is not None and checkpoint.resumed,
         cache_log=cache_log,

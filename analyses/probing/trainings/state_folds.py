@@ -20,13 +20,13 @@ from numpy import ndarray
 from ....corpora_loaders import Sentence
 from ....extractors import MapBatch, StoredStates
 from ....probes import Checkpoint, Decoding, LayerMix, StateProbe, TrainingError, decode, make_state_probe
-from ....probes.probed_sentence import annotated
+from ....probes.probed_sentence import annotate
 from ....probes.splits import Split
 from ....probes.states.annotation import kept_words, tree_distances
 from ....probes.states.tree_scores import tree_edges
 from ....reports.progress import Stages, progress_bar
 from ....storage.cache_log import CacheLog
-from ....storage.plugins import running
+from ....storage.plugins import name_extension
 from ..rows import MIX, layer_name
 
 MODEL, RANDOM_WEIGHTS, DECAY = "model", "random weights", "decayed layer 0"
@@ -120,7 +120,7 @@ class TrainedSplit:
     """What one training gave on one split."""
 
     fractions: Float[ndarray, "sentences scores 2"]
-    edges: Sequence[Bool[ndarray, " edges"]] | None  # see `found_edges_of`; None on a control task, too
+    edges: Sequence[Bool[ndarray, " edges"]] | None  # see `find_edges`; None on a control task, too
     example: ndarray | None  # the distances in the sentence that is shown, if any are predicted and it is tested here
     dev: tuple[float, float]  # the fraction of the first score on the dev sentences
     heads: Mapping[Decoding, Sequence[ndarray]]  # of the tested sentences, if the probe finds heads
@@ -138,17 +138,17 @@ def train_split(setting: StateSetting, training: StateTraining, fold: int, *, wa
     split = training.splits[fold]
     stages, cache_log = Stages(), CacheLog()
     probe = make_state_probe(training.probe, **setting.arguments, random_state=training.seed)
-    gold = learned(probe, training, split)
+    gold = task_of(probe, training, split)
     train, dev, test = training.states_of(split.train, split.dev, split.test)
     of_split = (split.maps.train, split.maps.dev or (), split.maps.test)
     maps: tuple[Sequence[MapBatch], ...] = of_split if probe.reads_maps else ((), (), ())
     label = training.label + (f", fold {fold + 1}/{len(training.splits)}" if len(training.splits) > 1 else "")
     key = training_key(probe, training, split)
     checkpoint = Checkpoint(setting.cache / "training" / f"{key}.safetensors", cache_log=cache_log)
-    with stages(f"train {training.probe}"), running("probe", probe.name, "fit()", type(probe).__module__):
+    with stages(f"train {training.probe}"), name_extension("probe", probe.name, "fit()", type(probe).__module__):
         mix = training.layer == MIX
         fit_probe(probe, (train, dev), maps[:2], gold, checkpoint, label, watched=watched, mix=mix)
-    with stages("score"), running("probe", probe.name, "predict()", type(probe).__module__):
+    with stages("score"), name_extension("probe", probe.name, "predict()", type(probe).__module__):
         predicted = probe.predict(test, maps[2])
         rows = [
             fractions_of(probe, of_sentence, gold(sentence), sentence)
@@ -163,7 +163,7 @@ def train_split(setting: StateSetting, training: StateTraining, fold: int, *, wa
     return TrainedSplit(
         fractions=np.array(rows),
         example=_example(probe, setting, training, split, predicted),
-        edges=found_edges_of(probe, predicted, test.sentences) if training.task == GOLD else None,
+        edges=find_edges(probe, predicted, test.sentences) if training.task == GOLD else None,
         dev=(sum(part.found for part in on_dev), sum(part.of for part in on_dev)),
         heads={each: [decode(of, each) for of in predicted] for each in decodings} if probe.finds_heads else {},
         history=tuple(
@@ -179,7 +179,7 @@ def train_split(setting: StateSetting, training: StateTraining, fold: int, *, wa
     )
 
 
-def learned(probe: StateProbe, training: StateTraining, split: StateSplit) -> Callable[[Sentence], Any]:
+def task_of(probe: StateProbe, training: StateTraining, split: StateSplit) -> Callable[[Sentence], Any]:
     """Return what is learned: what the annotation says, or a control task."""
     if training.task == GOLD:
         return probe.gold
@@ -236,7 +236,7 @@ def _example(
     return of_sentence if is_of_pairs and probe.edges(of_sentence, sentence) is not None else None
 
 
-def found_edges_of(
+def find_edges(
     probe: StateProbe, predicted: Sequence[ndarray], sentences: Sequence[Sentence]
 ) -> list[Bool[ndarray, " edges"]] | None:
     """Return which edges of the tree of each sentence, in their order, a probe finds; None if it predicts no edges."""
@@ -245,7 +245,7 @@ def found_edges_of(
         edges = probe.edges(of_sentence, sentence)
         if edges is None:
             return None
-        known = tree_edges(tree_distances(annotated(sentence).heads), kept_words(sentence))
+        known = tree_edges(tree_distances(annotate(sentence).heads), kept_words(sentence))
         found.append(np.array([edge in edges for edge in sorted(known)], dtype=bool))
     return found
 

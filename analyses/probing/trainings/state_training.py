@@ -19,7 +19,7 @@ from numpy import ndarray
 from ....corpora_loaders import Sentence
 from ....extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, StoredStates, store_states
 from ....probes import StateProbe, decayed, make_state_probe
-from ....probes.splits import CorrectWords, Split, controlled
+from ....probes.splits import CorrectWords, Split, with_control_task
 from ....reports.progress import progress_bar
 from ..methods import RANDOM
 from ..options import Role
@@ -40,7 +40,7 @@ from .state_folds import (
     StateSplit,
     StateTraining,
     TrainedSplit,
-    found_edges_of,
+    find_edges,
     fractions_of,
     train_split,
 )
@@ -96,7 +96,7 @@ def train_state_probes(
     if not names:
         return TrainedStates()
     last = inputs.encoder.n_layers
-    decays = [name for name in names if options.probes.decays() and not _made(name, options).reads_maps]
+    decays = [name for name in names if options.probes.decays() and not _make_probe(name, options).reads_maps]
     stored = options.states.stored(last, decays=bool(decays))
     layers = (*options.states.chosen(last), *([MIX] if options.states.mixed else []))
     trainer = _Trainer(options, inputs, workspace)
@@ -104,11 +104,11 @@ def train_state_probes(
     splits = _state_splits(inputs.splits, stores)
     of_model = _trainings(options, names, layers, MODEL, GOLD, splits)
     model = list(trainer.train(of_model, "the probes"))
-    chosen = _chosen(model)
+    chosen = _choose_layers(model)
     compared: list[StateTraining] = []  # what the probes are compared with, in the order of the table
     if options.probes.control_task():
         for name in names:
-            first, *others = _made(name, options).controls
+            first, *others = _make_probe(name, options).controls
             compared += _trainings(options, [name], layers, MODEL, first, splits)
             for task in others:
                 compared += _trainings(options, [name], (chosen[name],), MODEL, task, splits)
@@ -116,7 +116,7 @@ def train_state_probes(
     for copy in range(options.probes.copies_asked()):
         twin, label = inputs.encoder.random_layers(options.seed + copy), f"random layers {copy + 1}"
         maps = inputs.stores
-        if any(_made(name, options).reads_maps for name in names):
+        if any(_make_probe(name, options).reads_maps for name in names):
             maps = store_treebanks(twin, inputs.treebanks, options, workspace, label=f"maps of {label}")
         cut = split_stores(options, maps, hold_out=True)
         of_copy = trainer.store(twin, maps, stored, f"states of {label}")
@@ -203,7 +203,7 @@ class _Trainer:
         """Compute the codes of trainings of probes with a softmax, on the task itself and on the first control task."""
         coded = []
         for training in trainings:
-            probe = _made(training.probe, self.options)
+            probe = _make_probe(training.probe, self.options)
             if probe.softmax and training.task in (GOLD, probe.controls[0]):
                 coded.append(training)
         return train_codes(self.setting, coded, self.options.training.workers, self.workspace)
@@ -225,7 +225,7 @@ class _Trainer:
 
     def _outcome(self, training: StateTraining, trained: Sequence[TrainedSplit]) -> StateOutcome:
         """Put together what one training gave on all its splits."""
-        probe = _made(training.probe, self.options)
+        probe = _make_probe(training.probe, self.options)
         fractions = np.zeros((len(self.inputs.sentences), len(probe.metrics), 2))
         for split, of_split in zip(training.splits, trained, strict=True):
             fractions[list(split.maps.tested)] = of_split.fractions
@@ -253,7 +253,7 @@ class _Trainer:
     ) -> Iterator[StateOutcome]:
         """Score what predicts without states: the floors of each probe, and what links words."""
         for name in names:
-            probe = _made(name, self.options)
+            probe = _make_probe(name, self.options)
             fractions: dict[tuple[str, int], ndarray] = {}  # by name and run
             edges: dict[tuple[str, int], list[Sequence[ndarray] | None]] = {}  # the same, split by split
             for number, split in enumerate(splits):
@@ -275,7 +275,7 @@ class _Trainer:
                         fractions_of(probe, each, probe.gold(sentence), sentence)
                         for each, sentence in zip(of_split, tested, strict=True)
                     ]
-                    edges.setdefault(key, []).append(found_edges_of(probe, of_split, tested))
+                    edges.setdefault(key, []).append(find_edges(probe, of_split, tested))
             for (source, run), of_source in fractions.items():
                 tried = tuple(
                     StateTried(name, NO_LAYER, source, GOLD, run, *score, dev=None) for score in probe.metrics
@@ -320,7 +320,7 @@ class _Trainer:
             for decoding in trained[0].heads:
                 correct = CorrectWords(self.inputs.sentences)
                 for split, of_split in zip(self.inputs.splits, trained, strict=True):
-                    gold = split if tried.task == GOLD else controlled(split, self.options.seeds[tried.run - 1])
+                    gold = split if tried.task == GOLD else with_control_task(split, self.options.seeds[tried.run - 1])
                     correct.add(gold, of_split.heads[decoding])
                 method = tried.probe + (RANDOM if tried.source == RANDOM_WEIGHTS else "")
                 task: Task = "dependencies" if tried.task == GOLD else "control"
@@ -328,7 +328,7 @@ class _Trainer:
             yield StateOutcome(**{**vars(outcome), "attempts": tuple(attempts)})
 
 
-def _chosen(outcomes: Sequence[StateOutcome]) -> dict[str, int]:
+def _choose_layers(outcomes: Sequence[StateOutcome]) -> dict[str, int]:
     """Return the layer of each probe with the highest mean score on the dev sentences; of equal ones the lowest.
 
     A mix is chosen only if no single layer was probed.
@@ -348,14 +348,14 @@ def _state_splits(splits: Sequence[Split], stores: Mapping[Role, StoredStates]) 
     """Return the same splits of stored states."""
     places = {id(sentence): (store, n) for store in stores.values() for n, sentence in enumerate(store.sentences)}
 
-    def same(maps: StoredMaps) -> StoredStates:
+    def states_of(maps: StoredMaps) -> StoredStates:
         store, _ = places[id(maps.sentences[0])]
         return store.subset([places[id(sentence)][1] for sentence in maps.sentences])
 
     cut = []
     for split in splits:
         assert split.dev is not None  # noqa: S101  # as splits for probes of states hold sentences out
-        cut.append(StateSplit(same(split.train), same(split.dev), same(split.test), split))
+        cut.append(StateSplit(states_of(split.train), states_of(split.dev), states_of(split.test), split))
     return tuple(cut)
 
 
@@ -364,6 +364,6 @@ def arguments_of(options: ProbingOptions) -> dict[str, Any]:
     return {"rank": options.states.rank, "hidden": options.states.hidden}
 
 
-def _made(name: str, options: ProbingOptions) -> StateProbe:
+def _make_probe(name: str, options: ProbingOptions) -> StateProbe:
     """Return an untrained probe, which knows what it learns."""
     return make_state_probe(name, **arguments_of(options))

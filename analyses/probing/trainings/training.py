@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from ....extractors import StoredMaps
 from ....probes import SingleHead, added_up, registered_probes
-from ....probes.splits import CorrectWords, Split, controlled
+from ....probes.splits import CorrectWords, Split, with_control_task
 from ....reports.progress import progress_bar
 from ..methods import BASELINES, BEST_HEAD, RANDOM
 from ..rows import Attempt
@@ -132,7 +132,9 @@ def _trainings(options: ProbingOptions, inputs: ProbingInputs) -> Iterator[Probe
         for run, seed in runs:
             yield ProbeTraining(name, name, inputs.splits, seed, run, kept=True)
     if options.probes.control_task():
-        control_splits = {seed: tuple(controlled(split, seed) for split in inputs.splits) for seed in options.seeds}
+        control_splits = {
+            seed: tuple(with_control_task(split, seed) for split in inputs.splits) for seed in options.seeds
+        }
         for name in names:
             for run, seed in runs:
                 yield ProbeTraining(name, name, control_splits[seed], seed, run, task="control")

@@ -109,7 +109,7 @@ class TestWhatATransformerCannot:
         assert not (tmp_path / "run").exists()
 
     def test_without_a_head(self, sentences, tmp_path, capsys):
-        tiny.saved(tmp_path / "model")
+        tiny.save(tmp_path / "model")
         assert run("--model", tmp_path / "model", "--test", sentences, "--out", tmp_path / "run") == 1
         assert "has no trained classification head; fine-tune one with --finetune" in capsys.readouterr().err
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 
-from attentionology.reports.page import bundled
+from attentionology.reports.page import read_bundle
 from tests.acceptance.page.made_up import as_text, made_up, sentences
 from tests.acceptance.page.test_matrix import saved
 from tests.acceptance.page.waiting import assert_count
 
-STYLES, SCRIPT = bundled("explorer.css"), bundled("explorer.js")
+STYLES, SCRIPT = read_bundle("explorer.css"), read_bundle("explorer.js")
 
 
 def test_explorers_on_one_page_do_not_disturb_each_other(open_page, tmp_path):

@@ -20,7 +20,7 @@ from tests.acceptance.page.listing import uses
 from tests.acceptance.page.test_all_heads import cells_of
 from tests.acceptance.page.test_matrix import saved
 from tests.acceptance.page.waiting import assert_count, assert_texts, follow
-from tests.maps import inflated
+from tests.maps import inflate
 
 PAIR, HEAD, LAYERS, HEADS = "pairs.txt:4", (2, 4), 2, 4
 ADDRESS = f"#head=2-4&kind=AWO-norm&sentence={PAIR}"
@@ -54,7 +54,7 @@ def pairs(run) -> dict[str, SampledSentence]:
 def verdicts(sentence: SampledSentence, kind: str, layer: int, head: int) -> list[bool]:
     """Whether each target word is linked as the gold links say."""
     heads = 1 if kind.endswith("-all") else HEADS
-    stored = np.frombuffer(inflated(sentence.guesses[f"{kind}/target->source"]), dtype="<u2")
+    stored = np.frombuffer(inflate(sentence.guesses[f"{kind}/target->source"]), dtype="<u2")
     picked = stored.reshape(LAYERS, heads, -1)[layer - 1, (head - 1) % heads]
     result = []
     for row, column in enumerate(picked):
@@ -66,7 +66,7 @@ def verdicts(sentence: SampledSentence, kind: str, layer: int, head: int) -> lis
 
 def values_of_head(sentence: SampledSentence, kind: str) -> Any:
     """The stored values of the head, from target words (rows) to source words (columns)."""
-    stored = np.frombuffer(inflated(sentence.maps[kind].data), dtype=np.uint8)
+    stored = np.frombuffer(inflate(sentence.maps[kind].data), dtype=np.uint8)
     layer, head = HEAD
     return stored.reshape(LAYERS, HEADS, -1, len(sentence.columns or ()))[layer - 1, head - 1]
 

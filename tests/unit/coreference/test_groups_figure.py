@@ -14,7 +14,7 @@ from attentionology.analyses.coreference.figures import best_figure, distance_fi
 from attentionology.reports.drawing import BLACK, BLUE, COLUMN, ORANGE, SKY, TEXT
 from tests.coreference import groups_of, made_results
 from tests.documents import counted_mentions
-from tests.shown_tables import distinct
+from tests.shown_tables import distinct_table
 
 MARKERS = {"mention->antecedent": "o", "antecedent->mention": "^"}
 WHERE = ["direction", "layer", "head"]
@@ -28,7 +28,7 @@ def tables():
 @pytest.fixture(scope="module")
 def groups():
     tables = groups_of(counted_mentions(labels=PAIRS[0]))
-    return tables._replace(heads=distinct(tables.heads))
+    return tables._replace(heads=distinct_table(tables.heads))
 
 
 def figure_of(groups, tables):
@@ -115,7 +115,7 @@ def test_types_without_mentions_have_no_row_and_some_rows_no_interval(tables):
 
 
 def test_distances_are_named_with_their_mentions(tables):
-    distances = distinct(tables.distances)  # so that each head has accuracies of its own
+    distances = distinct_table(tables.distances)  # so that each head has accuracies of its own
     best = tables.best.query("candidates == 'preceding'").assign(layer=1, head=2)
     head = best.query("type == 'all'").iloc[0]
     for axes, unit in zip(distance_figure(distances, best, "preceding").axes, ("sentences", "words"), strict=True):

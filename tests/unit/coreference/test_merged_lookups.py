@@ -15,7 +15,7 @@ from attentionology.analyses.coreference.analysis import Coreference
 from attentionology.analyses.coreference.best_heads import BestHeads
 from attentionology.analyses.coreference.ensembles import Ensembles
 from attentionology.analyses.coreference.examples import EXAMPLES, Examples
-from attentionology.analyses.shared.merged_facts import merged_facts
+from attentionology.analyses.shared.merged_facts import merge_facts
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
 from tests import tiny
 from tests.documents import corpus, random_document
@@ -45,7 +45,7 @@ def test_runs_of_0_3_are_merged_like_those_of_today():
     (stored,) = json.loads(OLDER.read_text(encoding="utf-8"))["analyses"]
     other = {**stored["looked"], "account": {**stored["looked"]["account"], "scored": 5}, "ensembles": [[], []]}
     one, two = (Coreference().read_older(stored["facts"], lookups)[1] for lookups in (stored["looked"], other))
-    together = merged_facts(one, two)
+    together = merge_facts(one, two)
     accounts = list(together["best_heads"].values())
     assert [account["scored"] for account in accounts] == [6, 5]
     added = BestHeads().join(accounts)

@@ -14,18 +14,25 @@ from attentionology.analyses.coreference.best_heads import best_table
 from attentionology.analyses.coreference.contrasts import PAIRS
 from attentionology.analyses.coreference.failures import CoreferenceFailures, failure_tables
 from attentionology.reports.table import rare_rows
-from tests.coreference import changed, coreference_section, explored_coreference, groups_of, made_results, shown_tables
+from tests.coreference import (
+    coreference_section,
+    explored_coreference,
+    groups_of,
+    made_results,
+    shown_tables,
+    with_changes,
+)
 from tests.documents import counted_mentions, random_batch
 from tests.shown_tables import (
     Columns,
     as_shown,
     cells,
-    distinct,
+    distinct_table,
     in_brackets,
     in_latex,
     in_terminal,
     on_page,
-    printed,
+    read_terminal,
     with_control,
     with_unit,
 )
@@ -42,9 +49,9 @@ HELD_OUT_GAIN = "+ heldout_gain heldout_gain_low heldout_gain_high"
 def results():
     metric = counted_mentions(labels=PAIRS[0])
     tables, groups = metric.compute(), groups_of(metric)
-    best = distinct(with_control(tables.best, [tables.best], key=("candidates", "type")))
+    best = distinct_table(with_control(tables.best, [tables.best], key=("candidates", "type")))
     best.loc[best["type"] == "proper", "total"] = 0  # is not shown; some replicates have no nominal mention
-    groups = groups._replace(best=distinct(groups.best), largest=distinct(groups.largest))
+    groups = groups._replace(best=distinct_table(groups.best), largest=distinct_table(groups.largest))
     account = {"anaphors": 99, "scored": 77, "no answer": 3, "documents": 8}
     made = tables._replace(best=best)
     return made_results(made, (tables.best,), account=account, min_count=MIN_COUNT, contrasts=groups)
@@ -105,7 +112,9 @@ def test_best_heads_in_a_wide_terminal(results):
     with rare_rows(shown=True):
         assert in_terminal(table, 200) == expected
     assert in_terminal(table, 200) == expected[:-1]
-    assert f"And 1 rarer one (fewer than {MIN_COUNT} mentions): --rare, or tables/" in printed(table.terminal(200), 200)
+    assert f"And 1 rarer one (fewer than {MIN_COUNT} mentions): --rare, or tables/" in read_terminal(
+        table.terminal(200), 200
+    )
 
 
 def test_other_candidates(results):
@@ -167,7 +176,7 @@ def test_largest_differences(results):
 
 def test_the_papers_numbers(results):
     numbers = {"all": 65, "pronoun": 64, "proper": 73, "nominal": 58}
-    published = shown_tables(changed(results, published={"head 5-4": numbers}))["coreference_published"]
+    published = shown_tables(with_changes(results, published={"head 5-4": numbers}))["coreference_published"]
     expected = [{"method": "head 5-4", **{name: str(value) for name, value in numbers.items()}}]
     assert on_page(published) == in_latex(published) == expected
 
@@ -186,8 +195,8 @@ def counted():
 
 @pytest.mark.parametrize("name", ["failures", "picked"])
 def test_tables_say_what_the_csv_files_say(counted, name):
-    table = distinct(getattr(counted[1].failures, name))
-    results = changed(counted[1], failures=counted[1].failures._replace(**{name: table}))
+    table = distinct_table(getattr(counted[1].failures, name))
+    results = with_changes(counted[1], failures=counted[1].failures._replace(**{name: table}))
     shown = shown_tables(results)[{"failures": "coreference_failures", "picked": "coreference_picks"}[name]]
     rows: list[Any] = table.to_dict("records")
     arrows = {"mention->antecedent": "m→ante", "antecedent->mention": "ante→m"}
@@ -214,7 +223,7 @@ def test_the_section_writes_and_shows_both_tables(counted):
     assert section.tables["coreference_failures"] is results.failures.failures
     assert section.tables["coreference_picks"] is results.failures.picked
     assert {"coreference_failures", "coreference_picks"} <= {table.name for table in section.shown}
-    without = coreference_section(changed(results, failures=None), Titles("m", "c"))
+    without = coreference_section(with_changes(results, failures=None), Titles("m", "c"))
     assert not {"coreference_failures", "coreference_picks"} & set(without.tables)
 
 
@@ -232,7 +241,7 @@ def findings(counted, min_count=1, **values):
     )  # fmt: skip
     for column, value in values.items():
         table.loc[2, column] = value
-    made = changed(results, failures=results.failures._replace(picked=table), min_count=min_count)
+    made = with_changes(results, failures=results.failures._replace(picked=table), min_count=min_count)
     texts = [finding.text for finding in explored_coreference(made, accuracy, "weight").findings]
     return [text for text in texts if "is wrong" in text], best
 
@@ -265,7 +274,7 @@ def test_cards_of_heads_say_what_the_best_heads_find(results):
     rows = best_rows(results, ["preceding"])
     enough = sorted(row["total"] for row in rows)[1]
     metric = counted_mentions(90, labels=PAIRS[0])  # of more documents, so that there are enough for claims
-    explored = explored_coreference(changed(results, min_count=enough), metric, "weight")
+    explored = explored_coreference(with_changes(results, min_count=enough), metric, "weight")
     facts: dict[str, list[tuple[str, str, str | None]]] = {}
     phrases: dict[str, tuple[str, ...]] = {}
     for row in rows:
@@ -317,7 +326,7 @@ def test_the_finding_about_ensembles_begins_with_the_largest_gain(counted):
     )  # fmt: skip
 
     def said(table):
-        found = explored_coreference(changed(results, ensembles=table), accuracy, "weight").findings
+        found = explored_coreference(with_changes(results, ensembles=table), accuracy, "weight").findings
         return [(each.text, each.address) for each in found if "averaged maps" in each.text]
 
     (found,) = said(table)
@@ -354,7 +363,7 @@ def test_notes_say_what_is_scored_and_how_groups_differ(results):
     )
     assert len(largest) == 2
     assert f"Largest differences, {row['first']} minus {row['second']}: {heads}. The intervals" in notes
-    answered = changed(results, account={**results.account, "no answer": 0})
+    answered = with_changes(results, account={**results.account, "no answer": 0})
     assert "no right candidate" not in " ".join(best_table(answered).notes)
     assert (notes.count("minus"), notes.count(": difference")) == (1, 1)
 
@@ -369,15 +378,15 @@ def test_the_legend_counts_choices_and_names_intervals_and_rare_rows_are_gray(re
     assert {row["type"]: row["total"] >= MIN_COUNT for row in table.rows} == {"all": 1, "pronoun": 1, "nominal": 0}
     best = results.tables.best
     without = results.tables._replace(best=best.assign(accuracy_low=best["accuracy_high"]))
-    assert "bootstrap" not in best_table(changed(results, tables=without)).legend
+    assert "bootstrap" not in best_table(with_changes(results, tables=without)).legend
     some = best.assign(accuracy_low=best["accuracy_low"].where(best["type"] == "all", best["accuracy_high"]))
-    assert "bootstrap" in best_table(changed(results, tables=results.tables._replace(best=some))).legend
+    assert "bootstrap" in best_table(with_changes(results, tables=results.tables._replace(best=some))).legend
 
 
 def test_questions_have_the_candidates_of_their_own(results):
-    asked = changed(results, asked=True)
+    asked = with_changes(results, asked=True)
     for policy, other in (("preceding", "words"), ("mentions", "words"), ("words", "preceding")):
-        others = shown_tables(changed(asked, candidates=policy))["coreference_others"]
+        others = shown_tables(with_changes(asked, candidates=policy))["coreference_others"]
         assert {row["candidates"] for row in others.rows} == {other}
     assert "Candidates are head words of the two names or occupations in question." in best_table(asked).notes[0]
 
@@ -394,7 +403,7 @@ def test_the_page_compares_all_heads_between_groups(results):
     assert section.context["reasons"] == [("given with candidates of which none is right", 3)]
     assert section.context["scored"]
     assert list(section.figures) == [f"coreference_{name}" for name in ("best", "heads", "distances", "contrasts")]
-    empty = changed(results, tables=results.tables._replace(best=results.tables.best.assign(total=0)))
+    empty = with_changes(results, tables=results.tables._replace(best=results.tables.best.assign(total=0)))
     nothing = coreference_section(empty, Titles("m", "c"))
     assert list(nothing.figures) == ["coreference_contrasts"]
     assert not nothing.context["scored"]

@@ -18,15 +18,15 @@ from attentionology.analyses.coreference.examples import (
 )
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.coreference import Document, Mention
-from tests.coreference import changed, explored_coreference, made_results
+from tests.coreference import explored_coreference, made_results, with_changes
 from tests.documents import counted_mentions, random_batch, window
-from tests.shown_tables import as_shown, distinct, with_unit
+from tests.shown_tables import as_shown, distinct_table, with_unit
 
 
 def test_the_finding_has_the_numbers_of_the_best_head():
     metric = counted_mentions(60)
     tables = metric.compute()
-    best = distinct(tables.best[tables.best["type"] == "all"])
+    best = distinct_table(tables.best[tables.best["type"] == "all"])
     (row,) = best[best["candidates"] == best["candidates"].iloc[0]].to_dict("records")
     (finding, *_) = explored_coreference(
         made_results(tables._replace(best=best), min_count=1), metric, "weight"
@@ -97,7 +97,7 @@ def test_the_summary_of_a_head_names_the_first_type_that_it_is_the_best_for():
 def test_baselines_choose_among_preceding_mentions_whatever_heads_choose_among(asked, named):
     account = {"anaphors": 9, "scored": 8, "no answer": 0}
     results = made_results(counted_mentions().compute(), account=account)
-    results = changed(results, candidates="words", asked=asked)
+    results = with_changes(results, candidates="words", asked=asked)
     table = best_table(results)
     assert f"The candidates of this and the next three columns are {named}." in table.legend
     assert "Candidates are all other words." in table.notes[0]

@@ -121,7 +121,7 @@ def test_saved_and_loaded(tmp_path: Any) -> None:
 
 
 def test_a_head_must_be_trained_or_asked_for(tmp_path: Any) -> None:
-    tiny.saved(tmp_path)
+    tiny.save(tmp_path)
     with pytest.raises(ModelError, match="--finetune"):
         load_classifier(tmp_path)
     for labels in (["one"], ["one", "one"]):

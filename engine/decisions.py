@@ -78,7 +78,7 @@ HeadRead = tuple[int, int, str]
 """A head, both numbers from 1, and the direction in which it is read."""
 
 
-def only_heads(batch: MapBatch, heads: Sequence[tuple[int, int]]) -> MapBatch:
+def select_heads(batch: MapBatch, heads: Sequence[tuple[int, int]]) -> MapBatch:
     """Return the maps of some heads, layer and number from 0, as those of one layer.
 
     If all heads of a layer share a map, that map stands for each of them.
@@ -119,7 +119,7 @@ def decisions_of(
     makers = [maker for maker in maps if str(maker.kind) in parts]
     if not makers:
         raise OptionError(_NO_DEPENDENCY)
-    chosen = {str(maker.kind): _chosen(parts[str(maker.kind)], names) for maker in makers}
+    chosen = {str(maker.kind): _choose_heads(parts[str(maker.kind)], names) for maker in makers}
     _check_size(corpus, chosen)
     coarse = run.options[DependencyOptions].coarse
     tables = []
@@ -172,7 +172,7 @@ def as_corpus(corpus: Iterable[Sentence]) -> Corpus:
     return corpus if isinstance(corpus, Corpus) else treebank_of(corpus)
 
 
-def _chosen(results: DependencyResults, names: Sequence[str]) -> list[HeadRead]:
+def _choose_heads(results: DependencyResults, names: Sequence[str]) -> list[HeadRead]:
     """Return the heads that names stand for, each with its directions, in the order of heads."""
     if results.trees != "basic":
         raise OptionError("--decisions needs basic trees, with one head each; leave out --trees and --pairs")
@@ -206,7 +206,7 @@ def _of_map(
     of_sentences: list[tuple[int, list[dict[str, list[Any]]]]] = []  # the index of each, and the columns of each head
     name_of: Callable[[str], str] = coarse_relation if coarse else str
     for batch in batches:
-        of_heads = only_heads(batch, heads)
+        of_heads = select_heads(batch, heads)
         guesses = head_guesses(of_heads, n_readings)[:, :, 0].numpy()  # sentence, reading, head, place
         position = word_positions(of_heads).numpy()
         for row, sentence in enumerate(batch.sentences):

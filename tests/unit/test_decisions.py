@@ -144,7 +144,7 @@ def test_what_has_no_decisions_is_refused_before_the_run(analyses, options, mess
 
 def test_runs_that_are_loaded_or_merged_read_their_files_again(tmp_path):
     texts = SAMPLE_TREEBANK.read_text(encoding="utf-8").split("\n\n")
-    model, options = str(tiny.saved(tmp_path / "model", max_position_embeddings=64)), OPTIONS[:1]
+    model, options = str(tiny.save(tmp_path / "model", max_position_embeddings=64)), OPTIONS[:1]
     made = []
     for name, part in (("a", texts[:4]), ("b", texts[4:7])):
         file = tmp_path / f"{name}.conllu"
@@ -160,8 +160,8 @@ def test_runs_that_are_loaded_or_merged_read_their_files_again(tmp_path):
     # What the best distance of a relation picks depends on which distance is the best in the corpus.
     of_rules = ["rule", "rule_right"]
     # Another batch changes the last digits of weights.
-    plain = [table.drop(columns=of_rules).astype(object).fillna("") for table in (again, together)]
-    pd.testing.assert_frame_equal(*plain, check_dtype=False, rtol=1e-4, atol=1e-5)
+    first, second = (table.drop(columns=of_rules).astype(object).fillna("") for table in (again, together))
+    pd.testing.assert_frame_equal(first, second, check_dtype=False, rtol=1e-4, atol=1e-5)
     found = again.groupby(["relation", *keys], as_index=False)["right"].sum().merge(both.dependency.cells)
     assert len(found) > 10
     assert (found["right"] == found["correct"]).all()
