@@ -160,8 +160,8 @@ def test_runs_that_are_loaded_or_merged_read_their_files_again(tmp_path):
     # What the best distance of a relation picks depends on which distance is the best in the corpus.
     of_rules = ["rule", "rule_right"]
     # Another batch changes the last digits of weights.
-    first, second = (table.drop(columns=of_rules).astype(object).fillna("") for table in (again, together))
-    pd.testing.assert_frame_equal(first, second, check_dtype=False, rtol=1e-4, atol=1e-5)
+    plain, other = (table.drop(columns=of_rules).astype(object).fillna("") for table in (again, together))
+    pd.testing.assert_frame_equal(plain, other, check_dtype=False, rtol=1e-4, atol=1e-5)
     found = again.groupby(["relation", *keys], as_index=False)["right"].sum().merge(both.dependency.cells)
     assert len(found) > 10
     assert (found["right"] == found["correct"]).all()
