@@ -148,7 +148,9 @@ SURVEY: dict[str, Any] = {
         {"model": "m1", "treebank": "t1", "roots": "5", "empty_nodes": "6"},
         {"model": "m2", "treebank": "t2", "roots": "7", "empty_nodes": "8"},
     ],
-    "matrices": [{"relation": "obj", "accuracies": "[accuracies]", "differences": "[differences]"}],
+    "matrices": [
+        {"relation": "obj", "view": "#relation=obj", "accuracies": "[accuracies]", "differences": "[differences]"}
+    ],
     "left_out": ["a", "b"],
     "has_contrasts": True,
     "has_means": True,

@@ -161,14 +161,14 @@ class OutcomeCounts(ConfiguredMetric):
     @property
     def counts(self) -> Int[Tensor, "groups subsets outcomes"]:
         """The counts over the corpus and the first halves of its splits."""
-        return self._counted("counts")
+        return self._read_state("counts")
 
     @property
     def bootstrap(self) -> Int[Tensor, "groups replicates outcomes"]:
         """The counts over the bootstrap replicates."""
-        return self._counted("bootstrap")
+        return self._read_state("bootstrap")
 
-    def _counted(self, name: str) -> Tensor:
+    def _read_state(self, name: str) -> Tensor:
         """Return a state in the memory of the host, when everything is counted."""
         self._count_queue()
         state: Tensor = vars(self)[name]
@@ -231,11 +231,11 @@ class OutcomeCounts(ConfiguredMetric):
             self._queue.add(group[rows], unit[rows], outcomes[rows], weights)
         if self._queue.n_pairs >= _WAITING:
             self._count_queue()
-        if (self._counted_decisions() + self._queue.n_decisions) * MOST_DRAWN >= TOO_LARGE:
+        if (self._count_decisions() + self._queue.n_decisions) * MOST_DRAWN >= TOO_LARGE:
             self._check_limit()  # which counts what waits
         return outcomes
 
-    def _counted_decisions(self) -> int:
+    def _count_decisions(self) -> int:
         """Return the number of decisions that the states have, which is read once after each change of the states."""
         if self._n_decisions is None:
             self._n_decisions = int(vars(self)["counts"][:, 0, -1].sum())

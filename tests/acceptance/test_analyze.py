@@ -129,7 +129,7 @@ def test_surface_tokens_and_several_files(model, corpus, tmp_path):
         (["--replicates", "-1"], 2, "--replicates"),
         (["--tokens", "characters"], 2, "characters"),
         (["--no-such-option"], 2, "no-such-option"),
-        (["--corpus"], 2, "--corpus needs at least one name"),
+        (["--corpus"], 2, "--corpus has no value; it takes FILE"),
         (["--limit", "many"], 2, "is not a whole number"),
         (["--seed", "-1"], 2, "--seed must be from 0"),
         (["--limit", "3", "--limit", "4"], 2, "--limit is given twice"),

@@ -238,7 +238,7 @@ def test_clusters_alone_say_how_the_maps_were_read(bert, text, tmp_path, capsys)
     [
         (["--corpus", "sample.conllu"], 2, "give one of --corpus, --text and --minimal-pairs"),
         (["--corpus", "sample"], 2, "give one of --corpus, --text and --minimal-pairs"),
-        (["--analyses"], 2, "--analyses needs at least one name"),
+        (["--analyses"], 2, "--analyses has no value; it takes NAME"),
         (["--tokens", "surface"], 2, "--tokens is for treebanks"),
         (["--segment-ids", "pair"], 2, "--segment-ids is for --segments"),
         (["--segments", "5", "--max-length", "128"], 1, "segments of 128 pieces are too long"),

@@ -164,7 +164,7 @@ def test_the_page_has_every_entry_without_a_script(surveyed):
     page = (out / "report.html").read_text(encoding="utf-8")
     static = page.split("<script>")[0]
     table = read(out, "survey").query("status == 'ok'")
-    sections = re.findall(r'<section class="relation" data-name="([^"]*)"[^>]*>(.*?)</section>', static, re.DOTALL)
+    sections = re.findall(r'<section class="relation" [^>]*data-name="([^"]*)"[^>]*>(.*?)</section>', static, re.DOTALL)
     assert {name for name, _ in sections} == set(table["relation"])
     assert re.findall(r'data-name="([^"]*)" data-first', page) == ["det"]
     det = dict(sections)["det"]

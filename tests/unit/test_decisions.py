@@ -18,7 +18,7 @@ from attentionology import (
 )
 from attentionology.analyses import DecisionOptions, DependencyOptions, FailureOptions
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine import decided
+from attentionology.engine import decisions
 from attentionology.extractors import MapBatch
 from attentionology.reports import tables
 from attentionology.scripts import cli
@@ -90,7 +90,7 @@ def test_a_sentence_by_hand():
     batch = MapBatch(maps, torch.tensor([4]), torch.zeros(1, 4, dtype=torch.bool), (sentence,), indices=(0,))
     offsets = {"nsubj": 1, "root": 1, "obj": -1, "punct": -2}
     table = pd.concat(
-        decided._of_map([batch], "weight", [(1, 1, "dep->head"), (1, 1, "head->dep")], offsets, coarse=False)
+        decisions._of_map([batch], "weight", [(1, 1, "dep->head"), (1, 1, "head->dep")], offsets, coarse=False)
     )
     rows = table[table["direction"] == "dep->head"].set_index("form")
     assert rows["picked"].to_dict() == {"Ann": 2, "reads": 3, "books": 1, ".": 3}
@@ -116,7 +116,7 @@ def test_the_table_is_written_beside_the_report_and_kept(tmp_path, monkeypatch):
     run = analyze(tiny.encoder("bert"), corpus, analyses="dependency", options=options, out=tmp_path / "run")
     written = (tmp_path / "run" / "decisions.csv").read_bytes()
     table = pd.read_csv(tmp_path / "run" / "decisions.csv", keep_default_na=False, na_values=[""])
-    assert list(table) == list(decided.COLUMNS)
+    assert list(table) == list(decisions.COLUMNS)
     assert len(table) == 2 * corpus.counts()["words"]
     report_run(tmp_path / "run")
     assert (tmp_path / "run" / "decisions.csv").read_bytes() == written
@@ -124,7 +124,7 @@ def test_the_table_is_written_beside_the_report_and_kept(tmp_path, monkeypatch):
         run.decisions()
     with pytest.raises(OptionError, match="the model has 3 layers of 4 heads, and no head 4-1"):
         run.decisions("4-1")
-    monkeypatch.setattr(decided, "MOST_ROWS", 10)
+    monkeypatch.setattr(decisions, "MOST_ROWS", 10)
     with pytest.raises(OptionError, match=r"2 heads in their directions and .* rows"):
         run.decisions("1-2")
 

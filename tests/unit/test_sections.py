@@ -39,6 +39,10 @@ class Table(str):
     def rows(self):
         return [self]
 
+    @property
+    def notes(self):
+        return [f"[note on {self[1:]}"]
+
     def by(self, column):
         return {name: Table(f"[{self[1:-1]} of {name}]") for name in ("obj", "nsubj")}
 
@@ -272,7 +276,7 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("survey", {"left_out_heads": []}, ("enhanced", "m1"), ("not tested. obj",)),
     (
         "survey",
-        {"matrices": [{"relation": "obj", "accuracies": "[accuracies]", "differences": ""}]},
+        {"matrices": [{**SHOWN["survey"][0]["matrices"][0], "differences": ""}]},
         ("[differences]",),
         ("[accuracies] 2 rarer",),
     ),
@@ -282,6 +286,12 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("survey", {"has_contrasts": False}, ("[survey_significant]",), ("Transfer between",)),
     ("survey", {"has_means": False}, ("survey_means", "Every treebank has"), ("tables/survey_contrasts.csv.",)),
     ("survey", {"only_in_one": {}}, ("only one of two", "pair 1"), ()),
+    (
+        "survey",
+        {"shown": Names("survey_treebank_differences")},
+        ("Relations that differ clearly", "[note on survey_treebank_differences]"),
+        ("[survey_treebank_pairs]",),
+    ),
     ("survey", {"untested_pairs": 1}, ("In 13 comparisons",), ("In 1 comparison, no relation could be tested",)),
     ("survey", {"untested_pairs": 0}, ("no relation could be tested",), ()),
     ("survey", {"curves_left_out": []}, ("so are the curves", "pair 13"), ("tables/survey_training.csv.",)),

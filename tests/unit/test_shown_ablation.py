@@ -147,17 +147,17 @@ def test_curves_have_a_band_where_all_values_have_limits() -> None:
         (
             0.0499,
             2,
-            "1 of 2 relations have a head with an effect above the mean of its layer: heads that find",
+            "1 of 2 relations has a head with an effect above the mean of its layer: heads that find",
         ),
         (
             0.05,
             2,
-            "1 of 2 relations have a head with an effect above the mean of its layer: it was not shown that heads",
+            "1 of 2 relations has a head with an effect above the mean of its layer: it was not shown that heads",
         ),
         (
             0.0499,
             1,
-            "1 of 1 relation have a head with an effect above the mean of its layer: heads that find",
+            "1 of 1 relation has a head with an effect above the mean of its layer: heads that find",
         ),
         (
             0.0499,
