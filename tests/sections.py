@@ -356,7 +356,7 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "Gray entries have fewer than 11 words. An entry leads to its head in the report",
             "m1 on t1, 5 (root) and 6 (empty node); m2 on t2, 7 (root) and 8 (empty node). obj [accuracies]",
             "[differences]",
-            '<section class="relation-norm" data-name="obj" data-first>',
+            '<section class="relation-norm" id="relation-obj" data-view="#relation=obj" data-name="obj" data-first>',
             "2 rarer relations",
             "[figure survey_accuracy] Held-out accuracies",
             "Contrasts [survey_significant]",
