@@ -111,6 +111,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.alignment
 	$(BIN)/python -m benchmarks.probes
 	$(BIN)/python -m benchmarks.explanation
+	$(BIN)/python -m benchmarks.lengths
 	$(BIN)/python -m benchmarks.page
 	$(BIN)/python -m benchmarks.wait
 

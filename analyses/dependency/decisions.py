@@ -264,14 +264,17 @@ def head_guesses(batch: MapBatch, readings: int = len(DIRECTIONS)) -> Int[Tensor
         scored = np.flatnonzero((words.sentence == index) & (words.head > 0))
         dependent = position[index, words.number[scored] - 1]
         governor = position[index, words.head[scored] - 1]
-        allowed = maps[index].masked_fill(barred_cells(batch.words[index]), -torch.inf).numpy()
-        for reading, values in enumerate(read_in(allowed, readings)):  # layer, head, word, candidate
-            wrong_candidates = values.copy()
-            wrong_candidates[..., dependent, governor] = -np.inf
-            guess = np.where(np.isinf(wrong_candidates.max(-1)), -1, wrong_candidates.argmax(-1))
-            gold_is_picked = is_right[scored, reading].transpose(1, 2, 0)  # layer, head, scored word
-            guess[..., dependent] = np.where(gold_is_picked, governor, guess[..., dependent])
-            guesses[index, reading] = guess
+        barred = barred_cells(batch.words[index])
+        # One layer at a time, because a long sentence has large maps, and several copies of them are made.
+        for layer, of_layer in enumerate(maps[index]):
+            allowed = of_layer.masked_fill(barred, -torch.inf).numpy()
+            for reading, values in enumerate(read_in(allowed, readings)):  # head, word, candidate
+                wrong_candidates = values.copy()
+                wrong_candidates[:, dependent, governor] = -np.inf
+                guess = np.where(np.isinf(wrong_candidates.max(-1)), -1, wrong_candidates.argmax(-1))
+                gold_is_picked = is_right[scored, reading, layer].T  # head, scored word
+                guess[:, dependent] = np.where(gold_is_picked, governor, guess[:, dependent])
+                guesses[index, reading, layer] = guess
     return torch.from_numpy(guesses)
 
 

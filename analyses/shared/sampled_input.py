@@ -192,7 +192,8 @@ def select_inputs(batch: MapBatch, rows: Sequence[int]) -> MapBatch:
     """Return a batch of some inputs of a batch."""
     return replace(
         batch,
-        maps=batch.maps[list(rows)],
+        # Those of one input are not copied, because the maps of a long one are large.
+        maps=batch.maps[rows[0] : rows[0] + 1] if len(rows) == 1 else batch.maps[list(rows)],
         lengths=batch.lengths[list(rows)],
         special=batch.special[list(rows)],
         sentences=tuple(batch.sentences[row] for row in rows),

@@ -216,6 +216,29 @@ class TanhAttentionModel(AttentionModel, Protocol):
         ...
 
 
+@runtime_checkable
+class PartReader(Protocol):
+    """A classifier that may read what many texts have in common only once.
+
+    Example:
+        >>> from attentionology.extractors.replaceable.attention_model import PartReader
+        >>> from attentionology.probes.classifiers import AttentionClassifier
+        >>> texts = [("a", "fine", "film"), ("a", "dull", "film")] * 20
+        >>> classifier = AttentionClassifier("lstm", dimensions=8, size=8).fit(texts, ["1", "0"] * 20)
+        >>> isinstance(classifier, PartReader) and classifier.shares_states
+        True
+    """
+
+    @property
+    def shares_states(self) -> bool:
+        """Whether the model does."""
+        ...
+
+    def logits_of_parts(self, texts: Sequence[Words]) -> Float[Tensor, "texts classes"]:
+        """Compute the logits that the texts have when they are encoded and decoded, whose last digits may differ."""
+        ...
+
+
 Attend = Callable[[TextState], Float[Tensor, "batch rows n"]]
 """A function that gives attention in place of the model's own."""
 
@@ -239,15 +262,43 @@ def probabilities(
         >>> probabilities(classifier, [("a", "fine", "film"), ("boring",)]).shape  # texts, classes
         torch.Size([2, 2])
     """
-    index_of = {text: index for index, text in enumerate(dict.fromkeys(texts))}
-    distinct = list(index_of)
+    distinct, indices = _distinct(texts)
     result = torch.zeros(len(distinct), len(model.classes), dtype=torch.float64)
     with torch.no_grad():
         for batch in model.batches(distinct):
             state = model.encode([distinct[i] for i in batch])
             alpha = model.attention(state)[0] if attend is None else attend(state)
             result[batch] = model.decode(state, alpha[:, None])[:, 0].double().softmax(-1)
-    return result[[index_of[text] for text in texts]]
+    return result[indices]
+
+
+def probabilities_of_parts(model: AttentionModel, texts: Sequence[Words]) -> Float[Tensor, "texts classes"]:
+    """Compute what `probabilities` does of texts that are parts of others, such as a text without each of its words.
+
+    What these texts have in common is read once if the model is a `PartReader` that shares states.
+
+    Args:
+        model: the classifier.
+        texts: what to classify; a text that occurs twice is read once.
+
+    Example:
+        >>> from attentionology.extractors.replaceable.attention_model import drop, probabilities_of_parts
+        >>> from attentionology.probes.classifiers import AttentionClassifier
+        >>> texts = [("a", "fine", "film"), ("a", "dull", "film")] * 20
+        >>> classifier = AttentionClassifier("lstm", dimensions=8, size=8).fit(texts, ["1", "0"] * 20)
+        >>> probabilities_of_parts(classifier, [drop(texts[0], index) for index in range(3)]).shape  # texts, classes
+        torch.Size([3, 2])
+    """
+    if not isinstance(model, PartReader) or not model.shares_states:
+        return probabilities(model, texts)
+    distinct, indices = _distinct(texts)
+    return model.logits_of_parts(distinct).double().softmax(-1)[indices]
+
+
+def _distinct(texts: Sequence[Words]) -> tuple[list[Words], list[int]]:
+    """Return the different texts, and for each text which of them it is."""
+    index_of = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+    return list(index_of), [index_of[text] for text in texts]
 
 
 def drop(words: Words, index: int) -> Words:

@@ -25,7 +25,7 @@ from ...extractors.threads import one_thread
 from ...storage.paths import check_file
 from ...storage.sealed import ANYWHERE
 from ...storage.tensors import write_tensors
-from .encoders import ENCODERS, EncoderName, size_of
+from .encoders import ENCODERS, BiLSTM, EncoderName, size_of
 from .regularizers import STRENGTHS, Regularizer, masked_word_penalty, state_penalty
 from .saved_classifier import Reads, read_classifier
 from .states import ClassifierState, WordStates, normalize
@@ -34,6 +34,7 @@ from .vocabulary import END, PAD, SPECIAL, START, UNKNOWN, Vocabulary
 
 Attention = Literal["additive", "dot"]
 _BATCH_CELLS = 1 << 12  # words of a batch
+_PART_CELLS = 1 << 13  # of parts of texts: the more are read together, the more of them have something in common
 INITIAL_WEIGHTS = threading.Lock()  # the generator of initial weights is that of all threads
 
 
@@ -188,18 +189,39 @@ class AttentionClassifier(nn.Module):
 
     def batches(self, texts: Sequence[Words]) -> Iterator[list[int]]:
         """Yield the indices of the texts to encode together, the longest first."""
-        order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
-        # A text has two more positions, [SOS] and [EOS]. Positions alone limit a batch, because it has no square maps.
-        yield from cut(order, lambda i: len(texts[i]) + 2, "padded", batch_cells=sys.maxsize, batch_pieces=_BATCH_CELLS)
+        return self._batches(texts, _BATCH_CELLS)
 
     def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> WordStates:
         """Compute the states of the words of each text and the attention to them; see `AttentionModel`."""
-        read = self._read(texts, gradient=gradient)
+        return self._attended(self._read(texts, gradient=gradient))
+
+    @property
+    def shares_states(self) -> bool:
+        """Whether `logits_of_parts` reads what texts have in common at their beginnings and ends only once."""
+        return isinstance(self.encoder, BiLSTM) and self.reads != "sentences"
+
+    @torch.no_grad()
+    def logits_of_parts(self, texts: Sequence[Words]) -> Float[Tensor, "texts classes"]:
+        """Compute the logits of texts that are parts of others, such as a text without each of its words."""
+        logits = self.decoder.bias.new_zeros(len(texts), len(self.classes))
+        for batch in self._batches(texts, _PART_CELLS):
+            state = self._attended(self._read([texts[i] for i in batch], gradient=False, are_parts=True))
+            logits[batch] = self.decode(state, state.alpha[:, None])[:, 0]
+        return logits
+
+    def _batches(self, texts: Sequence[Words], batch_cells: int) -> Iterator[list[int]]:
+        """Yield the indices of the texts of batches of so many words, the longest first."""
+        order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+        # A text has two more positions, [SOS] and [EOS]. Positions alone limit a batch, because it has no square maps.
+        yield from cut(order, lambda i: len(texts[i]) + 2, "padded", batch_cells=sys.maxsize, batch_pieces=batch_cells)
+
+    def _attended(self, read: dict[str, Any]) -> WordStates:
+        """Compute the attention to the states of words that were read."""
         scores = self.attend(read["attended"])[..., 0] / self.scale  # (batch, n)
         evidence = functional.linear(read["attended"], self.decoder.weight)
         return ClassifierState(**read, alpha=normalize(scores, read["mask"]), evidence=evidence)
 
-    def _read(self, texts: Sequence[Words], *, gradient: bool) -> dict[str, Any]:
+    def _read(self, texts: Sequence[Words], *, gradient: bool, are_parts: bool = False) -> dict[str, Any]:
         """Compute all fields of `WordStates` but the attention."""
         lengths = torch.tensor([len(text) + 2 for text in texts])  # with [SOS] and [EOS]
         n = int(lengths.max()) - 2  # the most words of a text
@@ -207,7 +229,11 @@ class AttentionClassifier(nn.Module):
         embedded = self._embed(ids)
         if gradient:
             embedded = embedded.detach().requires_grad_()
-        hidden = self.encoder(embedded, lengths)[:, 1 : n + 1]  # of words, without [SOS]
+        if are_parts and isinstance(self.encoder, BiLSTM):
+            states = self.encoder.of_parts(self.table.weight, ids, lengths)
+        else:
+            states = self.encoder(embedded, lengths)
+        hidden = states[:, 1 : n + 1]  # of words, without [SOS]
         words = embedded[:, 1 : n + 1]
         attended = hidden
         if self.regularizer == "residual":

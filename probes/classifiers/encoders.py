@@ -11,6 +11,7 @@ from typing import Literal
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn import functional
 
 EncoderName = Literal["lstm", "cnn", "average", "none", "han"]
 
@@ -40,6 +41,59 @@ class BiLSTM(nn.Module):
         ahead, _ = self.ahead(embedded)
         back, _ = self.back(embedded.gather(1, reversed_position.expand_as(embedded)))
         return torch.cat([ahead, back.gather(1, reversed_position.expand_as(back))], dim=-1)
+
+    @torch.no_grad()
+    def of_parts(
+        self, table: Float[Tensor, "rows dim"], ids: Int[Tensor, "batch positions"], lengths: Int[Tensor, " batch"]
+    ) -> Float[Tensor, "batch positions size"]:
+        """Return the states that `forward` gives for these rows of a table, but zeros at both ends and behind them.
+
+        What texts have in common at their beginnings is read once in one direction, and what they have in common at
+        their ends is read once in the other.
+        """
+        last = lengths[:, None] - 1
+        position = torch.arange(ids.shape[1])
+        reversed_position = torch.where(position <= last, last - position, position)
+        is_inside = (position > 0) & (position < last)
+        ahead, node_ahead = _read_parts(self.ahead, table, ids, lengths)
+        back, node_back = _read_parts(self.back, table, ids.gather(1, reversed_position), lengths)
+        node_ahead = node_ahead.masked_fill(~is_inside, 0)
+        node_back = node_back.gather(1, reversed_position).masked_fill(~is_inside, 0)
+        return torch.cat([ahead[node_ahead], back[node_back]], dim=-1)
+
+
+def _read_parts(
+    lstm: nn.LSTM, table: Float[Tensor, "rows dim"], ids: Int[Tensor, "batch positions"], lengths: Int[Tensor, " batch"]
+) -> tuple[Float[Tensor, "nodes half"], Int[Tensor, "batch positions"]]:
+    """Return the states of an LSTM after all different beginnings of texts, and which one is that at each position.
+
+    The first state is that before all words. The last word of each text is not read.
+    """
+    # The beginnings are the nodes of a tree: the parent of a beginning is the one without its last word. The nodes of a
+    # level, which are beginnings of the same length, are computed together from those of the level above.
+    rows, word_of = ids.unique(return_inverse=True)
+    # What a word adds to the gates is the same wherever it occurs, so it is multiplied by its weights once.
+    of_words = functional.linear(table[rows], lstm.weight_ih_l0, lstm.bias_ih_l0 + lstm.bias_hh_l0)
+    longest_first = lengths.argsort(descending=True, stable=True)
+    word_of = word_of[longest_first]
+    n_texts = (lengths[:, None] - 1 > torch.arange(ids.shape[1])).sum(0).tolist()  # that have a word at each position
+    hidden = cell = of_words.new_zeros(1, lstm.hidden_size)
+    levels, n_nodes = [hidden], 1
+    node = torch.zeros_like(lengths)  # of each text, within the level
+    node_at = torch.zeros_like(ids)  # among all levels
+    for position, n in enumerate(n_texts):
+        children, node = (node[:n] * len(rows) + word_of[:n, position]).unique(return_inverse=True)
+        parent, word = children // len(rows), children % len(rows)
+        gates = of_words[word].addmm_(hidden[parent], lstm.weight_hh_l0.T)
+        enter, keep, new, leave = gates.chunk(4, dim=-1)  # in the order of torch
+        new = new.tanh()
+        gates.sigmoid_()  # that of ``new`` is not used; in one go it takes less time than of three parts
+        cell = new.mul_(enter).addcmul_(keep, cell[parent])
+        hidden = cell.tanh().mul_(leave)
+        node_at[longest_first[:n], position] = node + n_nodes
+        levels.append(hidden)
+        n_nodes += len(hidden)
+    return torch.cat(levels), node_at
 
 
 class CNN(nn.Module):

@@ -101,7 +101,7 @@ class HierarchicalClassifier(AttentionClassifier):
                 start += len(words)
         return ids, sentence_of, position_of
 
-    def _read(self, texts: Sequence[Words], *, gradient: bool) -> dict[str, Any]:
+    def _read(self, texts: Sequence[Words], *, gradient: bool, are_parts: bool = False) -> dict[str, Any]:
         """Compute all fields of the state but the attention to sentences; positions are the words of a document."""
         ids, sentence_of, position_of = self._lay_out(texts)
         n_sentences = torch.tensor([len(text) for text in texts])

@@ -97,9 +97,13 @@ class QueryClassifier(AttentionClassifier):
         Raises:
             ValueError: a text has no query.
         """
-        if not all(isinstance(text, WordsWithQuery) for text in texts):
+        return self._attended(self._read(texts, gradient=gradient))
+
+    def _attended(self, read: dict[str, Any]) -> QueryStates:
+        """Compute the attention to the states of words that were read, given the queries of the texts."""
+        if not all(isinstance(text, WordsWithQuery) for text in read["texts"]):
             raise ValueError("this classifier reads texts with queries (WordsWithQuery)")
-        read, query = self._read(texts, gradient=gradient), self._read_queries(texts)
+        query = self._read_queries(read["texts"])
         if isinstance(self.attend, nn.ModuleDict) and len(self.attend):
             both = self.attend["text"](read["attended"]) + self.attend["query"](query)[:, None]
             scores = self.attend["score"](both.tanh())[..., 0]

@@ -111,9 +111,15 @@ class Peak(NamedTuple):
 
 
 def run(programs: Programs, *arguments: object, limit: int = resource.RLIM_INFINITY) -> tuple[int, str, Peak]:
-    """The real command in a process of its own, perhaps with a limit on its addresses: status, messages, peak."""
+    """The real command in a process of its own, perhaps with a limit on its addresses: status, messages, peak.
+
+    The allocator of glibc keeps freed blocks, and the more the larger the blocks are that were freed before. Maps of
+    layers would be counted twice, or not, depending on the order of blocks. With a fixed limit (M_MMAP_THRESHOLD, −3),
+    blocks from 1 MB on go back to the system when they are freed, so that what counts is what the command holds.
+    """
     script = (
-        "import re, resource, sys; from attentionology.scripts.cli import main\n"
+        "import ctypes, re, resource, sys; from attentionology.scripts.cli import main\n"
+        "ctypes.CDLL(None).mallopt(-3, 1 << 20)\n"
         f"resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit})); status = main(sys.argv[1:])\n"
         "sizes = dict(re.findall(r'(Vm\\w+):\\s*(\\d+) kB', open('/proc/self/status').read()))\n"
         "print(sizes['VmHWM'], sizes['VmPeak'], file=sys.stderr); sys.exit(status)"

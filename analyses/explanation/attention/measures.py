@@ -44,13 +44,14 @@ class Noise(NamedTuple):
 
     relative: float = 0.0  # the bound as a share of the larger score in magnitude
     absolute: float = 0.0  # the bound itself
+    doubt: float = 1.0  # how far the difference is at most from that of the same text in another batch, in bounds
 
 
 WEIGHTS = Noise(FLOAT32_NOISE, float(np.finfo(np.float32).tiny))
 """The noise of weights of a softmax and of norms of vectors. They all have the same number of correct digits, however
 small they are, down to the smallest number that float32 holds with full precision."""
 
-GRADIENTS = Noise(absolute=2e-6)
+GRADIENTS = Noise(absolute=2e-6, doubt=2.0)
 """The noise of gradient × input, whose scores sum to 1 in each text. A score is a sum over dimensions with both signs,
 so the error of a score near 0 is as large as that of a large score."""
 
@@ -64,10 +65,24 @@ def levels(scores: Values, noise: Noise) -> Values:
     # The scores are sorted and cut wherever two neighbors are farther apart than the noise. The scores between two cuts
     # are ties. This relation is transitive and does not depend on the order of the scores.
     order = np.argsort(scores, kind="stable")
-    ascending = scores[order]
-    larger = np.maximum(np.abs(ascending[1:]), np.abs(ascending[:-1]))
-    is_cut = np.diff(ascending) > np.maximum(noise.relative * larger, noise.absolute)
+    gaps, bounds = _gaps(scores[order], noise)
+    is_cut = gaps > bounds
     lowest = np.zeros(min(len(scores), 1))  # the rank of the first score, if there is one
     ranks = np.empty(len(scores))
     ranks[order] = np.concatenate([lowest, np.cumsum(is_cut)])
     return ranks
+
+
+def is_doubtful(scores: Values, noise: Noise, error: float = 0.0) -> bool:
+    """Return whether `levels` may have other ties for the scores of the same text in another batch.
+
+    The ``error`` is that of a difference of two scores, if it is known that it can be larger than the noise says.
+    """
+    gaps, bounds = _gaps(np.sort(scores), noise)
+    return bool((np.abs(gaps - bounds) <= np.maximum(noise.doubt * bounds, error)).any())
+
+
+def _gaps(ascending: Values, noise: Noise) -> tuple[Values, Values]:
+    """Return the differences of neighbors, and the largest ones that can be noise."""
+    larger = np.maximum(np.abs(ascending[1:]), np.abs(ascending[:-1]))
+    return np.diff(ascending), np.maximum(noise.relative * larger, noise.absolute)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,27 @@ from matplotlib.figure import Figure
 from scipy.stats import kendalltau
 from torch import Tensor
 
-from ....extractors.replaceable.attention_model import AttentionModel, Words, drop, probabilities
+from ....extractors.replaceable.attention_model import (
+    AttentionModel,
+    PartReader,
+    Words,
+    drop,
+    probabilities,
+    probabilities_of_parts,
+)
 from ....reports.drawing import BLACK, COLUMN, GREY, TEXT, finish, panels, with_style
 from ....reports.shapes import intervals
 from ..attention.batch import Rows, TextBatch, Values, read
-from ..attention.measures import GRADIENTS, LEFT_OUT, WEIGHTS, levels, tvd
+from ..attention.measures import GRADIENTS, LEFT_OUT, WEIGHTS, is_doubtful, levels, tvd
 from ..contract.explanation_test import SHARE, TAU, Column, Drawing, ExplanationTest, Findings, Question
 from ..contract.results import ExplainResults
 from ..showing.plots import by_class, has_values, mean_of
+
+Answers = Callable[[AttentionModel, Sequence[Words]], Float[Tensor, "texts classes"]]
+"""A function that computes the class probabilities of texts."""
+
+_ALLOWED = 16
+"""How much larger the error of a difference of probabilities may be than the largest one that is seen in a batch."""
 
 SIGNIFICANT = 0.05
 """The largest two-sided p value with which a τ counts as significant."""
@@ -36,9 +49,10 @@ _TAUS = {
 def correlation(batch: TextBatch) -> Rows:
     """Compute Kendall's τ-b between attention and other measures, and between these.
 
-    Each text is read alone here. The last digits of its scores depend on the other texts of a batch, and a τ can depend
-    on last digits, so a text would otherwise have different τ in different batches. Scores that differ only by noise
-    are ties, see ``attentionology.analyses.explanation.attention.measures``.
+    A τ is that of the text read alone, whatever else is in the batch: the last digits of scores depend on the other
+    texts, and a τ can depend on last digits. Scores that differ only by noise are ties, see
+    ``attentionology.analyses.explanation.attention.measures``. Where other last digits might change a tie, the text is
+    read alone.
 
     Args:
         batch: the texts.
@@ -57,14 +71,7 @@ def correlation(batch: TextBatch) -> Rows:
         >>> examine(classifier, ["x", "y"], texts[:2], {"correlation": correlation})["tau_loo"].between(-1, 1).all()
         np.True_
     """
-    attention, gradient, left_out = [], [], []
-    for text in batch.texts:
-        alone = read(batch.model, ("",), (text,), batch.seed)
-        words = slice(len(text))
-        (loo,) = leave_one_out(batch.model, (text,), alone.probabilities)
-        attention.append(levels(alone.scores[0, words].double().numpy(), WEIGHTS))
-        gradient.append(levels(gradient_importance(batch.model, (text,))[0, words].numpy(), GRADIENTS))
-        left_out.append(levels(loo, LEFT_OUT))
+    attention, gradient, left_out = ranked(batch)
     random = [batch.generator(i, "correlation").random(len(text)) for i, text in enumerate(batch.texts)]
     rows: Rows = {}
     for name, first, second in (
@@ -75,6 +82,36 @@ def correlation(batch: TextBatch) -> Rows:
     ):
         rows[f"tau_{name}"], rows[f"p_{name}"] = kendall(first, second)
     return rows
+
+
+def ranked(batch: TextBatch) -> tuple[list[Values], list[Values], list[Values]]:
+    """Rank the words of each text by attention, by gradient × input and by leave-one-out; ties share a rank."""
+    model, texts = batch.model, batch.texts
+    # Other models take about as long for a batch of texts as for one at a time, and more memory for its gradients.
+    are_together = isinstance(model, PartReader) and model.shares_states
+    together = batch.scores.double().numpy(), np.empty(batch.mask.shape), [np.empty(len(text)) for text in texts]
+    error = 0.0
+    if are_together:
+        together = together[0], gradient_importance(model, texts).numpy(), leave_one_out(batch)
+        # How far probabilities are from those in another batch depends on the model. So it is seen from whole texts,
+        # which are read in two ways, and a multiple of that is allowed.
+        of_parts = probabilities_of_parts(model, texts)
+        error = _ALLOWED * float((of_parts - batch.probabilities).abs().max())
+    attention, gradient, left_out = [], [], []
+    for text, weights, slopes, loo in zip(texts, *together, strict=True):
+        weights, slopes = weights[: len(text)], slopes[: len(text)]
+        # Without either of two equal neighbors a text is the same, so that these two have one score.
+        is_other = np.array([i == 0 or text[i - 1] != word for i, word in enumerate(text)], dtype=bool)
+        if not are_together or is_doubtful(weights, WEIGHTS):
+            weights = read(model, ("",), (text,)).scores[0].double().numpy()
+        if not are_together or is_doubtful(slopes, GRADIENTS):
+            slopes = gradient_importance(model, (text,))[0].numpy()
+        if not are_together or is_doubtful(loo[is_other], LEFT_OUT, error):
+            loo = leave_one_out(read(model, ("",), (text,)), probabilities)[0]
+        attention.append(levels(weights, WEIGHTS))
+        gradient.append(levels(slopes, GRADIENTS))
+        left_out.append(levels(loo, LEFT_OUT))
+    return attention, gradient, left_out
 
 
 def kendall(first: Sequence[Values], second: Sequence[Values]) -> tuple[Values, Values]:
@@ -119,18 +156,17 @@ def to_words(values: Float[Tensor, "batch positions"], word_of: Tensor, n: int) 
     return added[:, :n]
 
 
-def leave_one_out(
-    model: AttentionModel, texts: Sequence[Words], original: Float[Tensor, "batch classes"]
-) -> list[Values]:
+def leave_one_out(batch: TextBatch, answers: Answers = probabilities_of_parts) -> list[Values]:
     """Compute the TVD between the outputs for a text and for the text without each word (Jain & Wallace 2019, §3)."""
     # The word is deleted and not masked, and everything is computed anew. The result is NaN for a text of one word.
+    texts = batch.texts
     several = [i for i, text in enumerate(texts) if len(text) > 1]  # nothing is left of a text of one word
     shortened = [drop(texts[i], position) for i in several for position in range(len(texts[i]))]
     changes: list[Values] = [np.full(len(text), np.nan) for text in texts]
     if shortened:
         counts = [len(texts[i]) for i in several]
-        of_whole_text = original.double()[several].repeat_interleave(torch.tensor(counts), dim=0)
-        all_changes = tvd(probabilities(model, shortened), of_whole_text).numpy()
+        of_whole_text = batch.probabilities.double()[several].repeat_interleave(torch.tensor(counts), dim=0)
+        all_changes = tvd(answers(batch.model, shortened), of_whole_text).numpy()
         for i, of_text in zip(several, np.split(all_changes, np.cumsum(counts)[:-1]), strict=True):
             changes[i] = of_text
     return changes

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....extractors import TransformerAttention
-from ....extractors.replaceable.attention_model import AttentionModel, Words, probabilities, replace_words
+from ....extractors.replaceable.attention_model import AttentionModel, Words, probabilities_of_parts, replace_words
 from ..attention.batch import Rows, TextBatch
 from ..attention.interventions import DRAWS, ORDERS, orderings, ranks
 from ..contract.explanation_test import PROBABILITY, Column, ExplanationTest, Question
@@ -54,7 +54,7 @@ def rationales(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
     # Every text is read once, however often it occurs, and the whole texts were read before.
     shortened = list(dict.fromkeys(text for pairs in pairs_of.values() for pair in pairs for text in pair))
     before = batch.probabilities.double().numpy()
-    answer_to = dict(zip(shortened, probabilities(batch.model, shortened).numpy(), strict=True))
+    answer_to = dict(zip(shortened, probabilities_of_parts(batch.model, shortened).numpy(), strict=True))
     answer_to |= zip(batch.texts, before, strict=True)
 
     kinds = ("comprehensiveness", "sufficiency")  # in the order of a pair
