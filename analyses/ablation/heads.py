@@ -18,7 +18,7 @@ from torch import Tensor
 from ...corpora_loaders import Sentence, coarse_relation
 from ...corpora_loaders.tags import UPOS
 from ...reports.columns import HEAD, Schema, TableColumn
-from ...reports.drawing import COLUMN, finish, number_ticks, panel, with_style
+from ...reports.drawing import AROUND_ZERO, COLUMN, finish, number_ticks, panel, with_style
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact
 from ...reports.finding import Finding
@@ -433,7 +433,8 @@ def heads_figure(heads: pd.DataFrame, effect: str, *, title: str = "") -> Figure
     values = heads.pivot_table(effect, "layer", "head", dropna=False)
     values = values.reindex(index=range(1, heads["layer"].max() + 1), columns=range(1, heads["head"].max() + 1))
     figure, axes = panel(COLUMN, 2.6)
-    image = heatmap(axes, values, min(0.0, np.nanmin(values.to_numpy())), np.nanmax(values.to_numpy()))
+    most = float(np.nanmax(np.abs(values.to_numpy()))) or 1.0
+    image = heatmap(axes, values, -most, most, colors=AROUND_ZERO)
     number_ticks(axes.xaxis, values.shape[1])
     number_ticks(axes.yaxis, values.shape[0])
     axes.set_xlabel("head")

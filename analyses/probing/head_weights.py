@@ -374,7 +374,7 @@ def _facts(probe: str, heads: pd.DataFrame) -> Iterator[tuple[str, Fact, str]]:
     for row in rows_of(best):
         rank, weight, arrow = f"{row['rank']} of {len(best)}", f"{row['weight']:.3f}", ARROWS[row["direction"]]
         text = f"{rank}; weight {weight}, {arrow}; alone {share(row['accuracy'])}"
-        fact = Fact(f"rank in the probe {probe}", text, measure_id("weight", probe, row["direction"]))
+        fact = Fact(f"weight in the probe {probe}", text, measure_id("weight", probe, row["direction"]))
         phrase = f"has rank {rank} in the probe {probe}, by its weight of {weight} ({arrow})"
         yield head_name(row["layer"], row["head"]), fact, phrase
 

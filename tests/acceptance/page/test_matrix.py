@@ -312,7 +312,9 @@ def test_layers_have_their_mean_and_best(open_page, small_page, small):
         follow(page, f"#measure={name}")
         label = measure_of(small, name)["label"]
         page.wait_for_function("label => document.querySelector('.combo input').value.endsWith(label)", arg=label)
-        found = page.locator(".of-layer").evaluate_all("all => all.map(each => each.getAttribute('aria-label'))")
+        found = page.locator(".of-layer").evaluate_all(
+            "all => all.map(each => each.querySelector('title').textContent)"
+        )
         values = measure_of(small, name)["values"]
         for layer, said in enumerate(found):
             known = [value for value in values[12 * layer : 12 * layer + 12] if value is not None]
