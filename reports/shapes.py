@@ -18,7 +18,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Affine2DBase, AffineDeltaTransform
 
 from ..storage.characters import in_document
-from .drawing import BLACK, BLUE, ORANGE, SCALE, number_ticks
+from .drawing import AROUND_ZERO, BLACK, BLUE, ORANGE, SCALE, number_ticks
 
 MIN_DECISIONS = 50
 """A line joins two bins only if each has at least this many decisions."""
@@ -165,7 +165,7 @@ def move_apart(heights: Sequence[float], gap: float) -> list[float]:
 
 
 _FAINT = 0.1
-"""The share of a scale around zero below which a cell is too faint for its sign to matter."""
+"""The share of a scale around zero below which the sign of a cell is not marked."""
 
 
 def heatmap(
@@ -179,8 +179,7 @@ def heatmap(
 ) -> PathCollection:
     """Draw a matrix as one cell per value, its first row on top. Cells without a value stay empty.
 
-    The colors go from ``low`` to ``high``. The ``links`` are where the cells lead, row by row. On a scale around zero,
-    a minus sign marks the cells that are clearly below it, which otherwise could not be told from the others in gray.
+    The colors go from ``low`` to ``high``. The ``links`` are where the cells lead, row by row.
     """
     # Cells are shapes rather than pixels, so that they have links, and colors that a dark page can replace.
     matrix = np.ma.masked_invalid(np.asarray(values, dtype=float))
@@ -197,11 +196,20 @@ def heatmap(
         urls=list(links) or None,
     )
     axes.add_collection(cells, autolim=False)
-    if low < 0 < high:
-        below = np.ma.filled(matrix, 0) < _FAINT * low
-        axes.plot(columns[below], rows[below], ls="", marker="_", ms=3.5, mew=0.8, color=BLACK, zorder=3)
     axes.set_xlim(-0.5, matrix.shape[1] - 0.5)
     axes.set_ylim(matrix.shape[0] - 0.5, -0.5)
+    return cells
+
+
+def signed_heatmap(axes: Axes, values: npt.ArrayLike, most: float) -> PathCollection:
+    """Draw a matrix on a scale from ``-most`` to ``most``, with a minus sign in the cells that are clearly below zero.
+
+    Otherwise the two ends of the scale could not be told apart in gray.
+    """
+    matrix = np.asarray(values, dtype=float)
+    cells = heatmap(axes, matrix, -most, most, colors=AROUND_ZERO)
+    rows, columns = np.nonzero(matrix < -_FAINT * most)
+    axes.plot(columns, rows, ls="", marker="_", ms=3.5, mew=0.8, color=BLACK, zorder=3)
     return cells
 
 

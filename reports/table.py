@@ -168,8 +168,8 @@ class ShownTable:
         columns = self.shown("any", "wide", "page")
         head = Markup().join(
             # A column of bars has no heading, and for a screen reader an empty one would be a fault.
-            Markup("<th{}>{}</th>" if column.page_heading else "<td{}>{}</td>").format(
-                _class("left" if column.is_left else ""), column.page_heading
+            Markup("<{0}{1}>{2}</{0}>").format(
+                "th" if column.page_heading else "td", _class("left" if column.is_left else ""), column.page_heading
             )
             for column in columns
         )

@@ -18,12 +18,12 @@ from torch import Tensor
 from ...corpora_loaders import Sentence, coarse_relation
 from ...corpora_loaders.tags import UPOS
 from ...reports.columns import HEAD, Schema, TableColumn
-from ...reports.drawing import AROUND_ZERO, COLUMN, finish, number_ticks, panel, with_style
+from ...reports.drawing import COLUMN, finish, number_ticks, panel, with_style
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact
 from ...reports.finding import Finding
 from ...reports.format import head_name, name_head, number, rows_of, shown_head
-from ...reports.shapes import heatmap
+from ...reports.shapes import signed_heatmap
 from ...reports.table import ShownTable
 from ...reports.tables import records
 from ..contract import Request
@@ -433,8 +433,7 @@ def heads_figure(heads: pd.DataFrame, effect: str, *, title: str = "") -> Figure
     values = heads.pivot_table(effect, "layer", "head", dropna=False)
     values = values.reindex(index=range(1, heads["layer"].max() + 1), columns=range(1, heads["head"].max() + 1))
     figure, axes = panel(COLUMN, 2.6)
-    most = float(np.nanmax(np.abs(values.to_numpy()))) or 1.0
-    image = heatmap(axes, values, -most, most, colors=AROUND_ZERO)
+    image = signed_heatmap(axes, values, float(np.nanmax(np.abs(values.to_numpy()))) or 1.0)
     number_ticks(axes.xaxis, values.shape[1])
     number_ticks(axes.yaxis, values.shape[0])
     axes.set_xlabel("head")
