@@ -64,11 +64,9 @@ def test_nothing_that_a_head_attends_to_is_lost_at_512_tokens(open_page, tmp_pat
         size = int(len(opacities) ** 0.5)
         assert size < 512
         values = np.rint(255 * drawn_values(data, sentence, "weight", head // 2 + 1, head % 2 + 1))
-        rows, columns = np.nonzero(values >= 20)
-        assert len(rows) > 500
-        pixels = [(each * size / 512).astype(int) for each in (rows, columns)]
-        drawn = opacities.reshape(size, size)[tuple(pixels)]
-        assert (drawn >= 0.95 * values[rows, columns] - 1).mean() >= 0.95, head
+        pixels = (np.arange(512) * size / 512).astype(int)  # in which the cells begin
+        drawn = opacities.reshape(size, size)[np.ix_(pixels, pixels)]
+        assert np.minimum(drawn, values).sum() >= 0.95 * values.sum() > 0, head
 
 
 @pytest.mark.parametrize(("kind", "scale"), [("weight", "absolute"), ("norm", "absolute"), ("norm", "words")])

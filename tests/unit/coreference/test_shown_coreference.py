@@ -339,7 +339,7 @@ def test_the_finding_about_ensembles_begins_with_the_largest_gain(counted):
     assert found[1] == leads_to(rows[-1])
     assert said(table[:1]) == [
         (
-            "0 of 1 row of the table of ensembles (all mentions) have clearly more antecedents that averaged maps of "
+            "0 of 1 row of the table of ensembles (all mentions) has clearly more antecedents that averaged maps of "
             "several heads find than one head on documents that did not choose them.",
             leads_to(rows[0]),
         )
