@@ -18,7 +18,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Affine2DBase, AffineDeltaTransform
 
 from ..storage.characters import in_document
-from .drawing import BLUE, ORANGE, SCALE, number_ticks
+from .drawing import AROUND_ZERO, BLACK, BLUE, ORANGE, SCALE, number_ticks
 
 MIN_DECISIONS = 50
 """A line joins two bins only if each has at least this many decisions."""
@@ -164,6 +164,10 @@ def move_apart(heights: Sequence[float], gap: float) -> list[float]:
     return [height - shift for height in moved]
 
 
+_FAINT = 0.1
+"""The share of a scale around zero below which the sign of a cell is not marked."""
+
+
 def heatmap(
     axes: Axes,
     values: npt.ArrayLike,
@@ -194,6 +198,18 @@ def heatmap(
     axes.add_collection(cells, autolim=False)
     axes.set_xlim(-0.5, matrix.shape[1] - 0.5)
     axes.set_ylim(matrix.shape[0] - 0.5, -0.5)
+    return cells
+
+
+def signed_heatmap(axes: Axes, values: npt.ArrayLike, most: float) -> PathCollection:
+    """Draw a matrix on a scale from ``-most`` to ``most``, with a minus sign in the cells that are clearly below zero.
+
+    Otherwise the two ends of the scale could not be told apart in gray.
+    """
+    matrix = np.asarray(values, dtype=float)
+    cells = heatmap(axes, matrix, -most, most, colors=AROUND_ZERO)
+    rows, columns = np.nonzero(matrix < -_FAINT * most)
+    axes.plot(columns, rows, ls="", marker="_", ms=3.5, mew=0.8, color=BLACK, zorder=3)
     return cells
 
 

@@ -167,7 +167,10 @@ class ShownTable:
         """Return the table for the page."""
         columns = self.shown("any", "wide", "page")
         head = Markup().join(
-            Markup("<th{}>{}</th>").format(_class("left" if column.is_left else ""), column.page_heading)
+            # A column of bars has no heading, and for a screen reader an empty one would be a fault.
+            Markup("<{0}{1}>{2}</{0}>").format(
+                "th" if column.page_heading else "td", _class("left" if column.is_left else ""), column.page_heading
+            )
             for column in columns
         )
         lines = Markup("\n").join(

@@ -23,7 +23,7 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact
 from ...reports.finding import Finding
 from ...reports.format import head_name, name_head, number, rows_of, shown_head
-from ...reports.shapes import heatmap
+from ...reports.shapes import heatmap, signed_heatmap
 from ...reports.table import ShownTable
 from ...reports.tables import records
 from ..contract import Request
@@ -433,7 +433,8 @@ def heads_figure(heads: pd.DataFrame, effect: str, *, title: str = "") -> Figure
     values = heads.pivot_table(effect, "layer", "head", dropna=False)
     values = values.reindex(index=range(1, heads["layer"].max() + 1), columns=range(1, heads["head"].max() + 1))
     figure, axes = panel(COLUMN, 2.6)
-    image = heatmap(axes, values, min(0.0, np.nanmin(values.to_numpy())), np.nanmax(values.to_numpy()))
+    low, high = float(np.nanmin(values.to_numpy())), float(np.nanmax(values.to_numpy()))
+    image = signed_heatmap(axes, values, max(-low, high)) if low < 0 else heatmap(axes, values, 0.0, high)
     number_ticks(axes.xaxis, values.shape[1])
     number_ticks(axes.yaxis, values.shape[0])
     axes.set_xlabel("head")

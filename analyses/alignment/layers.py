@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...reports.columns import Explored, Row, Schema, TableColumn, bounds
-from ...reports.drawing import BLUE, COLUMN, GREEN, ORANGE, TEXT, by_layer, finish, panels, with_style
+from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, TEXT, by_layer, finish, panels, with_style
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Measure
 from ...reports.format import head_name, number, rows_of
@@ -136,7 +136,8 @@ class Layers(AlignmentQuestion):
 
     def draw(self, answer: pd.DataFrame, results: AlignmentResults, title: str) -> Mapping[str, Figure]:
         """Draw the error rates by layer."""
-        return {"alignment_layers": error_figure(results.cells, title=title)}
+        baselines = results.baselines if "baselines" in results.answers else None
+        return {"alignment_layers": error_figure(results.cells, baselines, title=title)}
 
     def values(self, answer: pd.DataFrame, results: AlignmentResults) -> Mapping[str, Any]:
         """Return how links are made, and the layer whose links are written."""
@@ -186,10 +187,11 @@ def cell_rows(series: Series, counts: AlignmentCounts, *, has_gold: bool = True)
 
 
 @with_style
-def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
+def error_figure(cells: pd.DataFrame, baselines: pd.DataFrame | None = None, *, title: str = "") -> Figure:
     """Draw the error rate of all heads together by layer, and the share of target words that rest on special tokens.
 
-    The error rates are in the first panel, and are missing without gold links; the shares are in the last one.
+    The error rates are in the first panel, beside that of the best baseline, and are missing without gold links; the
+    shares are in the last one.
     """
     together = cells[(cells["heads"] == TOGETHER) & (cells["direction"] == FORWARD)]
     has_gold = "error_rate" in cells
@@ -206,6 +208,10 @@ def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
                     grid[0].vlines(rows["layer"], 100 * rows["low"], 100 * rows["high"], color=color, lw=0.8)
                 style["label"] = ""  # the legend has each line once
             grid[-1].plot(rows["layer"], 100 * rows["on_special"], **style)
+    if has_gold and baselines is not None:
+        for best in rows_of(baselines.dropna(subset=["error_rate"]).nsmallest(1, "error_rate")):
+            label = f"best baseline: {best['name']}"
+            grid[0].axhline(100 * best["error_rate"], color=GREY, ls=":", lw=1.2, label=label, zorder=1)
     labels = (["alignment error rate (%)"] if has_gold else []) + ["words on special tokens (%)"]
     for axes, label in zip(grid, labels, strict=True):
         by_layer(axes, together["layer"], label)

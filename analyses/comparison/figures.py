@@ -56,11 +56,13 @@ def _label(contrast: Contrast, row: Difference) -> str:
 
 
 def _values(contrast: Contrast, row: Difference) -> str:
-    """Write the values of both sides as a difference, such as ``71.2 − 65.0``."""
+    """Write the values of both sides as a difference, such as ``71.2 − 65.0`` or ``−3.4 − (−5.6)``."""
     digits = 1 if contrast.is_share else 3
-    return " − ".join(
-        f"{contrast.scale * measured.value:.{digits}f}" if measured else "?" for measured in (row.first, row.second)
+    first, second = (
+        f"{contrast.scale * measured.value:.{digits}f}".replace("-", "−") if measured else "?"
+        for measured in (row.first, row.second)
     )
+    return f"{first} − ({second})" if second.startswith("−") else f"{first} − {second}"
 
 
 def difference_rows(

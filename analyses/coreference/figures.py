@@ -28,7 +28,7 @@ from ...reports.drawing import (
     panels,
     with_style,
 )
-from ...reports.format import ARROWS, best_head, head_name, rows_of
+from ...reports.format import ARROWS, best_head, head_name, percent, rows_of
 from ...reports.shapes import by_bins, heads_map, intervals, mark_head, move_apart, name_rows
 from ..shared.explored import address
 from .decisions import BASELINES, DIRECTIONS, column_name
@@ -89,9 +89,11 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, policy: str, *, title:
     for axes, direction in zip(grid, DIRECTIONS, strict=True):
         table = shown[shown["direction"] == direction].pivot_table(index="layer", columns="head", values="accuracy")
         drawn = heads_map(axes, table, partial(_link, direction))
-        axes.set_title(ARROWS[direction])
+        name = direction.replace("->", "→")
         if best_row["direction"] == direction and best_row["correct"]:
             mark_head(axes, best_row["layer"], best_row["head"])
+            name += f": {percent(best_row['accuracy'])} % by {head_name(best_row['layer'], best_row['head'])}"
+        axes.set_title(name)
         axes.set_xlabel("head")
     grid[0].set_ylabel("layer")
     finish(figure, grid[0], title)

@@ -16,13 +16,13 @@ from numpy import ndarray
 from ...extractors import DIRECTIONS
 from ...probes import ArcWeights, added_up, registered_probes
 from ...reports.columns import Explored, Schema, TableColumn
-from ...reports.drawing import AROUND_ZERO, TEXT, finish, number_ticks, panels, with_style
+from ...reports.drawing import TEXT, finish, number_ticks, panels, with_style
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Measure
 from ...reports.finding import Finding
 from ...reports.format import ARROWS, head_name, rows_of, shown_head
 from ...reports.format import direction as shown_direction
-from ...reports.shapes import heatmap
+from ...reports.shapes import signed_heatmap
 from ...reports.table import ShownTable
 from ..shared.correlation import CORRELATIONS, correlation
 from ..shared.explored import address, head_measures, share
@@ -344,7 +344,7 @@ def weights_figure(heads: Mapping[str, pd.DataFrame], *, title: str) -> Figure:
         limit = float(table["weight"].abs().max()) or 1.0
         for axes, direction in zip(row, DIRECTIONS, strict=True):
             weights = table[table["direction"] == direction].pivot_table("weight", "layer", "head")
-            cells = heatmap(axes, weights, -limit, limit, colors=AROUND_ZERO)
+            cells = signed_heatmap(axes, weights, limit)
             number_ticks(axes.xaxis, n_heads)
             number_ticks(axes.yaxis, n_layers)
             axes.set_title(f"{name}: {ARROWS[direction]}", loc="left")
@@ -374,7 +374,7 @@ def _facts(probe: str, heads: pd.DataFrame) -> Iterator[tuple[str, Fact, str]]:
     for row in rows_of(best):
         rank, weight, arrow = f"{row['rank']} of {len(best)}", f"{row['weight']:.3f}", ARROWS[row["direction"]]
         text = f"{rank}; weight {weight}, {arrow}; alone {share(row['accuracy'])}"
-        fact = Fact(f"rank in the probe {probe}", text, measure_id("weight", probe, row["direction"]))
+        fact = Fact(f"weight in the probe {probe}", text, measure_id("weight", probe, row["direction"]))
         phrase = f"has rank {rank} in the probe {probe}, by its weight of {weight} ({arrow})"
         yield head_name(row["layer"], row["head"]), fact, phrase
 

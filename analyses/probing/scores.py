@@ -59,7 +59,7 @@ PROBE = Schema(
 _AS_TREE = TableColumn("tree_uas", "share", "", "as a tree", terminal="tree", optional=True)
 """The score of the same method in another row of the table."""
 
-_VERDICTS = {True: "clearly more", False: "not clearly more"}
+_MORE, _FEWER, _UNCLEAR = "clearly more", "clearly fewer", "not clearly more"
 """How a text says whether a probe finds clearly more than something else."""
 
 
@@ -202,14 +202,15 @@ def score_texts(results: ProbeResults) -> Iterator[tuple[str, str]]:
             yield row["method"], f"{text}{_name_strongest(results)}. {not_compared}"
             continue
         if not math.isnan(row.get("control_accuracy", math.nan)):
-            verdict, control = _VERDICTS[is_selective(row)], share(row["control_accuracy"])
+            verdict, control = _MORE if is_selective(row) else _UNCLEAR, share(row["control_accuracy"])
             text += f", {verdict} than on its control task ({control}, {points(row['selectivity'])})"
         text += _name_strongest(results)
-        methods_by_verdict: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS.values()}
+        methods_by_verdict: dict[str, list[str]] = {_MORE: [], _UNCLEAR: [], _FEWER: []}
         for contrast in results.differences:
             if contrast["first"] == row["method"]:
                 difference = points(contrast["difference"], contrast["low"], contrast["high"])
-                methods_by_verdict[_VERDICTS[adds(contrast)]].append(f"“{contrast['second']}” ({difference})")
+                verdict = _MORE if adds(contrast) else _FEWER if contrast["high"] < 0 else _UNCLEAR
+                methods_by_verdict[verdict].append(f"“{contrast['second']}” ({difference})")
         verdicts = [
             f"{verdict} than {', '.join(simpler)}" for verdict, simpler in methods_by_verdict.items() if simpler
         ]

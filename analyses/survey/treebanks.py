@@ -59,7 +59,7 @@ def _value(key: str, row: Row) -> str:
 
 _CLEAR_COLUMNS = (
     TableColumn("group", "text", "", "relation"),
-    TableColumn("name", "text", "", "difference"),
+    TableColumn("name", "text", "", "treebanks"),
     TableColumn("model", "text", "", "model"),
     TableColumn("family", "text", "", "of"),
     TableColumn("n_a n_b", "count", "", "n", cell=lambda row: f"{row['n_a']:,} / {row['n_b']:,}"),
@@ -146,7 +146,7 @@ class Treebanks(SurveyQuestion):
     def show(self, answer: pd.DataFrame, results: SurveyFacts) -> Sequence[ShownTable]:
         """Return in how many relations the treebanks differ significantly, of those that could be tested."""
         columns = [
-            TableColumn("name", "text", "", "difference"),
+            TableColumn("name", "text", "", "treebanks"),
             TableColumn("model", "text", "", "model"),
             TableColumn("family", "text", "", "of"),
             TableColumn("tested", "count", "", "tested relations"),

@@ -31,6 +31,8 @@ _SPECIAL = "#666666"
 _LINE = 0.19  # the height of a line of text, in inches
 _LETTER = 0.075  # the width of a letter, in inches
 _SMALL_LETTER = 0.05  # the width of a letter of the name of a relation
+_SMALL_LINE = 0.12  # the height of the name of a relation with its frame
+_ALONG = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74)  # where on its arc a name may stand, as shares of the way
 _GAP = 1.0  # the width between the two columns of words, in inches
 _MARGIN = 0.3
 _MAX_APEX = 1.2  # no arc is higher, in inches
@@ -192,6 +194,30 @@ def _apex(centers: Sequence[float], arc: tuple[int, int]) -> float:
     return _MAX_APEX * distance / (distance + 3 * _MAX_APEX)
 
 
+def label_places(
+    centers: Sequence[float], arcs: Sequence[tuple[int, int]], names: Sequence[str | None]
+) -> list[tuple[float, float]]:
+    """Return where the names of arcs stand, in inches from the left and above the words: on their arcs, and apart.
+
+    A name stands at the apex of its arc, unless the name of a shorter arc is there. Then it goes down on its own arc.
+    """
+    places: dict[tuple[int, int], tuple[float, float, float]] = {}  # x, height, width
+    for head, row in sorted(arcs, key=lambda arc: abs(arc[0] - arc[1])):
+        width, apex = _SMALL_LETTER * (len(names[row] or "") + 1), _apex(centers, (head, row))
+        spots = [
+            (centers[head] + along * (centers[row] - centers[head]), 4 * along * (1 - along) * apex, width)
+            for along in _ALONG
+        ]
+        free = (spot for spot in spots if not any(_meet(spot, other) for other in places.values()))
+        places[head, row] = next(free, spots[0])
+    return [places[arc][:2] for arc in arcs]
+
+
+def _meet(one: tuple[float, float, float], other: tuple[float, float, float]) -> bool:
+    """Whether two names at x and height, with their widths, would cover each other."""
+    return abs(one[0] - other[0]) < (one[2] + other[2]) / 2 and abs(one[1] - other[1]) < _SMALL_LINE
+
+
 def _tree_height(view: HeadView, centers: Sequence[float]) -> float:
     """The height of the tree above the words, in inches."""
     return max([_apex(centers, arc) for arc in _tree_arcs(view)], default=0.0) + _ROOT
@@ -219,10 +245,11 @@ def _draw_arcs(axes: Axes, view: HeadView) -> None:
         color = {True: GREEN, False: ORANGE, None: BLUE}[view.is_right(row)]
         _draw_arc(axes, centers, (guess, row), baseline + 0.6 * _LINE, color, opacity, above=False)
     level = baseline - 0.6 * _LINE
-    for head, row in _tree_arcs(view):
-        _draw_arc(axes, centers, (head, row), level, GREY, 1.0, above=True)
-        middle, apex = (centers[head] + centers[row]) / 2, level - _apex(centers, (head, row))
-        _write_relation(axes, middle, apex, view.relations[row])
+    arcs = _tree_arcs(view)
+    for arc in arcs:
+        _draw_arc(axes, centers, arc, level, GREY, 1.0, above=True)
+    for (_, row), (x, height) in zip(arcs, label_places(centers, arcs, view.relations), strict=True):
+        _write_relation(axes, x, level - height, view.relations[row])
     for root in [row for row, head in enumerate(view.gold) if head == -1]:
         top = level - _tree_height(view, centers)
         _draw_arrow(axes, (centers[root], top), (centers[root], level), GREY, 1.0)

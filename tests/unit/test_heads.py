@@ -16,6 +16,8 @@ from attentionology.extractors import DIRECTIONS
 from attentionology.reports.drawing import BLUE, GREEN, GREY, ORANGE
 from attentionology.reports.heads import LAYOUTS, HeadView, Layout, as_text, draw, draw_into
 from attentionology.reports.heads.explored import as_explorer, opening
+from attentionology.reports.heads.figure import label_places
+from attentionology.reports.shapes import signed_heatmap
 from tests.maps import inflate
 
 WORDS = ("[CLS]", "The", "old", "dog", "barks", "[SEP]")
@@ -382,3 +384,32 @@ def test_the_explorer_opens_with_what_the_figure_draws():
         "#head=3-9,12-9&kind=attn,weight,norm&view=lines&special=off"
     )
     assert opening([views[:1]], layout="arcs", special=True) == "#head=3-1&kind=attn&view=arcs&special=on"
+
+
+def test_names_of_relations_do_not_cover_each_other() -> None:
+    """Two arcs of nearly the same span have their middles at nearly the same place."""
+    centers, arcs, names = (
+        [0.5, 1.2, 1.7, 2.2, 7.0, 7.6],
+        [(0, 4), (0, 5), (1, 2)],
+        [None, "x", "det", "x", "obl", "punct"],
+    )
+    (first, second, third) = label_places(centers, arcs, names)
+    assert first == (pytest.approx(3.75), pytest.approx(apex(centers, (0, 4))))
+    assert third == (pytest.approx(1.45), pytest.approx(apex(centers, (1, 2))))
+    share = (second[0] - 0.5) / 7.1
+    assert abs(second[0] - first[0]) >= 0.05 * (4 + 6) / 2  # beside the shorter one
+    assert second[1] == pytest.approx(4 * share * (1 - share) * apex(centers, (0, 5)))  # on its own arc
+
+
+def apex(centers: list[float], arc: tuple[int, int]) -> float:
+    """The height of an arc."""
+    distance = abs(centers[arc[0]] - centers[arc[1]])
+    return 1.2 * distance / (distance + 3.6)
+
+
+def test_cells_below_zero_are_marked_in_gray_too() -> None:
+    axes = Figure().subplots()
+    cells = signed_heatmap(axes, [[0.5, -0.5, np.nan], [-0.02, 0.0, -0.06]], 0.5)
+    (marks,) = axes.lines
+    assert sorted(zip(*marks.get_data(), strict=True)) == [(1, 0), (2, 1)]  # columns, rows
+    assert cells.get_clim() == (-0.5, 0.5)

@@ -159,7 +159,7 @@ def test_measures_and_ranks_are_those_of_the_weights():
                 assert list(values) == heads[direction].sort_values(["layer", "head"])[column].tolist()
         largest = np.stack([rows.sort_values(["layer", "head"])["weight"] for rows in heads.values()]).max(0)
         for index, (head, facts) in enumerate(explorer.facts.items()):
-            [fact] = [fact for fact in facts if fact.label == f"rank in the probe {name}"]
+            [fact] = [fact for fact in facts if fact.label == f"weight in the probe {name}"]
             assert fact.measure is not None
             rank = f"{1 + (largest > largest[index]).sum()} of 6; weight {largest[index]:.3f}, "
             alone = vars(measures[fact.measure.replace("/weight/", "/accuracy/")])["values"][index]

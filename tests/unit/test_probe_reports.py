@@ -67,6 +67,10 @@ def test_what_is_said_of_a_probe_under_each_condition():
         ),
         ("attention+words", f"{begins} attention+words {ends}, as a mean of 2 runs; {strongest}."),
     ]
+    clear = {"difference": -0.1, "low": -0.15, "high": -0.05}
+    worse = contrasts.assign(**clear).query("second == 'best single head'")
+    (below,) = dict(score_texts(replace(found, probes=("attention",), answers={"contrasts": worse}))).values()
+    assert below.endswith(" It finds clearly fewer than “best single head” (-10.0 points [-15.0, -5.0]).")
     not_compared = (
         "It is not compared: a claim needs bootstrap replicates and an effective number of 20 sentences or more."
     )

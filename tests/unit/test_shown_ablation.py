@@ -113,8 +113,10 @@ def test_the_curves_have_the_number_of_items_of_their_effect() -> None:
     assert section.context["pruning_total"] == 9
 
 
-@pytest.mark.parametrize(("low", "limits"), [(-0.25, (-0.25, 0.5)), (0.25, (0, 0.5))])
-def test_the_colors_of_effects_begin_at_0_unless_some_are_below(low: float, limits: tuple[float, float]) -> None:
+@pytest.mark.parametrize(("low", "limits"), [(-0.25, (-0.5, 0.5)), (0.25, (0, 0.5))])
+def test_the_colors_of_effects_begin_at_0_or_are_around_it_if_some_are_below(
+    low: float, limits: tuple[float, float]
+) -> None:
     """Heads that were not switched off, here all of the first layer and 2-2, have an empty field."""
     heads = pd.DataFrame({"layer": [2, 2], "head": [1, 3], "loss": [low, 0.5]})
     axes, bar = heads_figure(heads, "loss").axes

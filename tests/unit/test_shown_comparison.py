@@ -435,6 +435,18 @@ def test_the_page_counts_tested_groups_and_the_significant_ones_of_them(tmp_path
     assert "Of 5 tested groups, 2 differ significantly" in text
 
 
+def test_a_negative_second_value_is_in_brackets():
+    contrast = compared("%")
+    rows = [
+        replace(row, first=replace(row.first, value=first), second=replace(row.second, value=second))
+        for row, first, second in zip(contrast.differences, (-0.349, 0.1), (-0.575, 0.2), strict=False)
+    ]
+    figure = contrast_figure(replace(contrast, differences=tuple(rows)))
+    assert figure is not None
+    (right,) = figure.axes[0].child_axes
+    assert {label.get_text() for label in right.get_yticklabels()} == {"−34.9 − (−57.5)", "10.0 − 20.0"}
+
+
 @pytest.mark.parametrize(
     ("unit", "values"), [("%", ["80.0 − 60.0", "50.0 − 55.0"]), ("nats", ["0.800 − 0.600", "0.500 − 0.550"])]
 )

@@ -424,6 +424,10 @@ def test_relations_that_differ_between_treebanks_are_shown_and_findings_lead_the
         ("accuracies", "3", "2", "1"),
         ("gains over the offset", "2", "0", "0"), ("gains over the rules", "2", "1", "0"),
     ]  # fmt: skip
+    models = {survey.short_models[each.model] for each in found.contrasts}
+    for row in (*on_page(pairs), *on_page(clear)):
+        assert row["treebanks"] == "few − many"
+        assert row["model"].split(",")[0].split(" ")[0] in models
     rows = on_page(clear)
     assert [(row["relation"], row["of"]) for row in rows] == [
         ("obj", "gains over the rules"), ("det", "accuracies"), ("all", "accuracies"), ("obj", "accuracies"),

@@ -33,13 +33,14 @@ interface Props {
   names: HeadName[];
 }
 
-/** What the page says about one cell. */
-export function describe(data: Explorer, measure: Measure, head: number, names: HeadName[] = []): string {
+/** What the page says about one cell; who speaks to the page can also say what is seen in the cell, which is rounded. */
+export function describe(data: Explorer, measure: Measure, head: number, names: HeadName[] = [], seen = ""): string {
   const value = measure.values[head] ?? null;
   const ranked = measure.categories ? null : rank(measure, head);
   const name = headName(head, data);
   const named = namedAs(names, name);
-  const text = `Head ${name}${named ? ` (${named.name})` : ""}: ${withUnit(value, measure)}${interval(measure, head)}`;
+  const whole = `Head ${name}${named ? ` (${named.name})` : ""}: ${withUnit(value, measure)}${interval(measure, head)}`;
+  const text = seen && !whole.includes(seen) ? `${whole}, shown as ${seen}` : whole;
   if (value === null) return `${text}, undefined`;
   return ranked ? `${text}, rank ${ranked.position}${ranked.equal > 1 ? " (equal)" : ""} of ${ranked.of}` : text;
 }
@@ -55,7 +56,8 @@ function Layer({ data, measure, layer, x, y }: { data: Explorer; measure: Measur
   const found = ofLayer(measure, data.heads, layer);
   return (
     found && (
-      <g class="of-layer" role="gridcell" aria-label={`Layer ${layer + 1}: mean ${withUnit(found.mean, measure)}, best ${withUnit(found.best, measure)}`}>
+      <g class="of-layer" role="gridcell">
+        <title>{`Layer ${layer + 1}: mean ${withUnit(found.mean, measure)}, best ${withUnit(found.best, measure)}`}</title>
         <text class="axis" x={x + 38} y={y} text-anchor="end">
           {short(found.mean, measure)}
         </text>
@@ -91,7 +93,7 @@ const Cells = memo(function Cells({ data, measure, names, colors, heads, stop, s
           class={chosen === 0 ? "cell chosen" : chosen > 0 ? "cell compared" : "cell"}
           tabindex={index === stop ? 0 : -1}
           aria-selected={chosen >= 0}
-          aria-label={describe(data, measure, index, names)}
+          aria-label={describe(data, measure, index, names, font >= 7 ? short(value, measure) : "")}
           transform={`translate(${LABELS + head * size.width} ${y})`}
         >
           {named && <title>{[named.name, named.note].filter(Boolean).join(": ")}</title>}

@@ -10,6 +10,7 @@ import pytest
 
 from tests.acceptance.page.conftest import written
 from tests.acceptance.page.listing import listed, uses
+from tests.acceptance.page.made_up import long_sentence, made_up
 from tests.acceptance.page.test_matrix import saved
 from tests.acceptance.page.test_scales import drawn_values
 from tests.acceptance.page.test_sentences import DET, sentence_of, shape_of, unpacked
@@ -50,6 +51,22 @@ def test_every_head_is_drawn_and_a_click_opens_it(open_page, small_page, small, 
     thumbnails.nth(13).click()
     page.locator(".drawing .title").wait_for()
     assert page.locator(".drawing .title").text_content() == f"2-2 · {kind}"
+
+
+def test_nothing_that_a_head_attends_to_is_lost_at_512_tokens(open_page, tmp_path):
+    """A thumbnail has fewer pixels than the map has cells; each pixel has the ink of the strongest cell in it."""
+    data = made_up([long_sentence(510)], layers=2, heads=2)
+    [sentence] = data["sample"]["sentences"]
+    page = open_page(written(tmp_path, data), f"#kind=weight&sentence={sentence['id']}&view=all&special=on")
+    assert_count(page.locator(".thumbnail"), 4)
+    for head, thumbnail in enumerate(page.locator(".thumbnail canvas").all()):
+        opacities = np.array(thumbnail.evaluate(PIXELS))[3::4]
+        size = int(len(opacities) ** 0.5)
+        assert size < 512
+        values = np.rint(255 * drawn_values(data, sentence, "weight", head // 2 + 1, head % 2 + 1))
+        pixels = (np.arange(512) * size / 512).astype(int)  # in which the cells begin
+        drawn = opacities.reshape(size, size)[np.ix_(pixels, pixels)]
+        assert np.minimum(drawn, values).sum() >= 0.95 * values.sum() > 0, head
 
 
 @pytest.mark.parametrize(("kind", "scale"), [("weight", "absolute"), ("norm", "absolute"), ("norm", "words")])

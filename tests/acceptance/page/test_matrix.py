@@ -312,7 +312,9 @@ def test_layers_have_their_mean_and_best(open_page, small_page, small):
         follow(page, f"#measure={name}")
         label = measure_of(small, name)["label"]
         page.wait_for_function("label => document.querySelector('.combo input').value.endsWith(label)", arg=label)
-        found = page.locator(".of-layer").evaluate_all("all => all.map(each => each.getAttribute('aria-label'))")
+        found = page.locator(".of-layer").evaluate_all(
+            "all => all.map(each => each.querySelector('title').textContent)"
+        )
         values = measure_of(small, name)["values"]
         for layer, said in enumerate(found):
             known = [value for value in values[12 * layer : 12 * layer + 12] if value is not None]
@@ -327,3 +329,15 @@ def test_layers_have_their_mean_and_best(open_page, small_page, small):
         places = [heading.get_attribute("x") for heading in headings.values()]
         below = page.locator(".of-layer").first.locator("text")
         assert places == [text.get_attribute("x") for text in below.all()]
+
+
+def test_what_is_seen_in_a_cell_is_part_of_its_name(open_page, small_page):
+    """Who speaks to a page says what is seen, and that is rounded: 71 rather than 70.6 %."""
+    page = open_page(small_page, "#measure=dependency/det/dep->head/accuracy/weight")
+    page.locator(".matrix .cell").first.wait_for()
+    cells = page.locator(".matrix .cell").evaluate_all(
+        "all => all.map(each => [each.querySelector('text').textContent, each.getAttribute('aria-label')])"
+    )
+    assert any("shown as" in name for _, name in cells)
+    assert [(seen, name) for seen, name in cells if seen not in name] == []
+    assert page.locator(".of-layer[aria-label]").count() == 0  # their names are titles, beside which texts are no other

@@ -82,3 +82,13 @@ def test_arrows_lead_from_a_mention_to_the_pick_and_to_the_antecedent(open_page,
     row = page.locator(".listing [role=row]", has_text=f"dog{AGAIN}").first
     assert row.locator(".number").first.inner_text() == "–"  # no map, so no weight
     assert "3 uses · 2 of 3 right" in page.locator(".listing").inner_text()
+
+
+def test_a_document_of_a_thousand_words_is_drawn(open_page, small, tmp_path):
+    data = copy.deepcopy(small)
+    windows = ((0, 310, 0), (2, 400, 310), (290, 600, 400), (580, 890, 600), (870, 1000, 890))
+    data["sample"]["sentences"] = [window(*each) for each in windows]
+    page = open_page(written(tmp_path, data), "#relation=coreference&direction=mention->antecedent")
+    page.locator(".running [role=button]").first.wait_for()
+    words = page.locator(".running [data-token]").all_text_contents()
+    assert words == [f"{ENTITIES.get(word, 'word')}{word}" for word in range(1000)]  # each once, in their order

@@ -101,7 +101,10 @@ def test_the_best_head_is_marked_in_its_direction_if_it_finds_anything(tables, d
     best = tables.best.query("candidates == 'preceding'").assign(direction=direction, correct=correct, layer=2, head=3)
     figure: Any = heads_figure(tables.cells, best, "preceding")
     for axes, shown in zip(figure.axes, MARKERS, strict=False):
-        assert axes.get_title() == {"mention->antecedent": "m→ante", "antecedent->mention": "ante→m"}[shown]
+        (accuracy,) = best[best["type"] == "all"]["accuracy"]
+        by_best = f": {100 * accuracy:.1f} % by 2-3"
+        name = {"mention->antecedent": "mention→antecedent", "antecedent->mention": "antecedent→mention"}[shown]
+        assert axes.get_title() == name + by_best * (correct * (shown == direction))
         assert [mark.get_xy() for mark in axes.patches] == [(1.5, 0.5)] * (correct * (shown == direction))
 
 
