@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from attentionology.analyses.probing.analysis import Probing
-from attentionology.analyses.probing.predicted_trees import PredictedTree, PredictedTrees
+from attentionology.analyses.probing.predicted_trees import PredictedTree, PredictedTrees, drawn_probes
+from attentionology.analyses.probing.rows import MIX
 from attentionology.analyses.probing.trainings.shown import shown_sentences
 from attentionology.corpora_loaders import Sentence
 from attentionology.engine.stored_run import load_run
@@ -41,15 +43,29 @@ def test_a_sentence_says_which_fold_it_is_from(tested, source, has_folds):
     untrained = SimpleNamespace(training=SimpleNamespace(method="attention, random weights"), shown={})
     lookup_context: Any = SimpleNamespace(
         inputs=SimpleNamespace(sentences=[NONE, sentence, NONE], splits=[SimpleNamespace(tested=s) for s in tested]),
-        trained=SimpleNamespace(outcomes=[outcome, untrained]),
+        trained=SimpleNamespace(outcomes=[outcome, untrained], states=SimpleNamespace(outcomes=[])),
     )
     lookups = PredictedTrees().look(lookup_context)
     (tree,) = PredictedTrees().find(NONE, lookups, {}) or ()
     assert (tree.source, tree.words, tree.predicted) == (source, WORDS, (2, 2, 0, 3, 1))
+    assert (tree.layer, tree.name) == (None, "attention")
     assert PredictedTrees().values((tree,), NONE)["has_folds"] == has_folds
     lookup_context.trained.outcomes = [untrained]
     assert PredictedTrees().look(lookup_context) is None
     assert PredictedTrees().find(NONE, None, {}) is None
+
+
+def test_probes_of_states_are_drawn_with_their_layers_beside_one_of_attention():
+    of_attention = [replace(TREE, probe=name) for name in ("attention", "attention+words")]
+    of_states = [replace(TREE, probe=f"arcs{n}", layer=layer) for n, layer in enumerate((3, MIX, 0))]
+    assert drawn_probes(of_attention) == ["attention", "attention+words"]
+    assert drawn_probes(of_states) == ["arcs0 of layer 3", "arcs1 of the mix of layers"]
+    assert drawn_probes([*of_attention, *of_states]) == ["attention", *drawn_probes(of_states)]
+    values = PredictedTrees().values((*of_attention, *of_states), NONE)
+    assert values["tree_probes"] == "attention, arcs0 of layer 3 and arcs1 of the mix of layers"
+    assert (values["has_several_probes"], values["has_chosen_layers"]) == (True, True)
+    values = PredictedTrees().values((of_states[1],), NONE)
+    assert (values["has_several_probes"], values["has_chosen_layers"]) == (False, False)  # of a mix
 
 
 def test_sentences_are_chosen_by_their_ids_among_those_that_fit():
