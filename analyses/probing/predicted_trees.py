@@ -17,9 +17,8 @@ from ...reports.heads.view import HeadView
 from .rows import ProbeQuestion, ProbeResults, Tested, layer_name
 from .trainings.training import Kept
 
-MOST_PROBES, MOST_BESIDE = 2, 1
-"""The number of probes whose trees are drawn, the first ones of the tables: of those that read hidden states, or else
-of those of attention; and of those of attention beside probes of hidden states."""
+MOST_PROBES = 2
+"""The number of probes whose trees are drawn. Three would make a figure that is higher than a page of paper."""
 
 LEGEND = (
     "Arrows lead from a head to its dependent. Below the words: predicted, green if right, orange and dashed if wrong. "
@@ -166,19 +165,17 @@ class PredictedTrees(ProbeQuestion):
 
     def values(self, answer: tuple[PredictedTree, ...], results: ProbeResults) -> Mapping[str, Any]:
         """Return how many sentences there are, how their heads are chosen, and whose trees are drawn."""
-        *others, last = drawn_probes(answer)
         return {
             "shown_trees": len({tree.sentence for tree in answer}),
             "tree_decoding": answer[0].decoding,
-            "tree_probes": " and ".join([", ".join(others), last] if others else [last]),
-            "has_several_probes": bool(others),
+            "tree_probes": drawn_probes(answer),
             "has_chosen_layers": any(tree.layer is not None and tree.layer >= 0 for tree in answer),
             "has_folds": answer[0].source.startswith("fold"),
         }
 
 
 def drawn_probes(trees: Sequence[PredictedTree]) -> list[str]:
-    """Return the names of the probes whose trees are drawn."""
+    """Return the names of the probes whose trees are drawn: the first of attention and the first of states, if any."""
     of_attention = list(dict.fromkeys(tree.name for tree in trees if tree.layer is None))
     of_states = list(dict.fromkeys(tree.name for tree in trees if tree.layer is not None))
-    return [*of_attention[: MOST_BESIDE if of_states else MOST_PROBES], *of_states[:MOST_PROBES]]
+    return [*of_attention[: MOST_PROBES - bool(of_states)], *of_states][:MOST_PROBES]

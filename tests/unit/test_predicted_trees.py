@@ -60,12 +60,10 @@ def test_probes_of_states_are_drawn_with_their_layers_beside_one_of_attention():
     of_states = [replace(TREE, probe=f"arcs{n}", layer=layer) for n, layer in enumerate((3, MIX, 0))]
     assert drawn_probes(of_attention) == ["attention", "attention+words"]
     assert drawn_probes(of_states) == ["arcs0 of layer 3", "arcs1 of the mix of layers"]
-    assert drawn_probes([*of_attention, *of_states]) == ["attention", *drawn_probes(of_states)]
     values = PredictedTrees().values((*of_attention, *of_states), NONE)
-    assert values["tree_probes"] == "attention, arcs0 of layer 3 and arcs1 of the mix of layers"
-    assert (values["has_several_probes"], values["has_chosen_layers"]) == (True, True)
+    assert (values["tree_probes"], values["has_chosen_layers"]) == (["attention", "arcs0 of layer 3"], True)
     values = PredictedTrees().values((of_states[1],), NONE)
-    assert (values["has_several_probes"], values["has_chosen_layers"]) == (False, False)  # of a mix
+    assert (values["tree_probes"], values["has_chosen_layers"]) == (["arcs1 of the mix of layers"], False)
 
 
 def test_sentences_are_chosen_by_their_ids_among_those_that_fit():
@@ -78,22 +76,29 @@ def test_sentences_are_chosen_by_their_ids_among_those_that_fit():
     assert shown_sentences(sentences[29:]) == ()
 
 
-def test_the_heads_of_a_stored_run_are_those_that_its_table_counts():
+@pytest.mark.parametrize(
+    ("name", "probes", "drawn"),
+    [
+        ("probe", ["attention"], ["attention"]),
+        ("states", ["attention", "arcs", "arcs+attention"], ["attention", "arcs of layer 3"]),
+    ],
+)
+def test_the_heads_of_a_stored_run_are_those_that_its_table_counts(name, probes, drawn):
     """The drawing fits into a page, and has as many right heads as the first run of its way of decoding."""
-    run = load_run(RUNS / "probe")
+    run = load_run(RUNS / name)
     (part,) = run.parts
     counts = Probing().counts(run.options, part.counts)
     trees = part.results.answers["predicted_trees"]
-    assert len(trees) == 3
+    assert [tree.probe for tree in trees] == [probe for probe in probes for _ in range(3)]
     of_sentence = {sentence.id: number for number, sentence in enumerate(counts.sentences)}
-    first = next(
-        each
-        for each in counts.attempts
-        if (each.method, each.decoding, each.run) == ("attention", trees[0].decoding, 1)
-    )
     for tree in trees:
+        first = next(
+            each for each in counts.attempts if (each.method, each.decoding, each.run) == (tree.probe, "tree", 1)
+        )
+        assert tree.decoding == "tree"
         own = counts.words.scored & (counts.words.sentence == of_sentence[tree.sentence])
         assert tree.right == (int(first.right[own].sum()), int(own.sum()))
     figure = PredictedTrees().draw(trees, part.results, "t")["probe_sentences"]
     assert figure.get_figwidth() <= TEXT
-    assert len(figure.axes) == 3
+    assert len(figure.axes) == 3 * len(drawn)
+    assert drawn_probes(trees) == drawn
