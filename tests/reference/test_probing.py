@@ -176,7 +176,7 @@ def counts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("treebank")
     sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
     files = {}
-    for role, chosen in (("train", sentences[:30]), ("dev", sentences[30:38]), ("test", sentences[38:58])):
+    for role, chosen in (("train", sentences[:20]), ("dev", sentences[20:26]), ("test", sentences[26:40])):
         files[role] = folder / f"{role}.conllu"
         files[role].write_text("\n\n".join(chosen) + "\n\n", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
