@@ -462,9 +462,9 @@ _SHOWN = (  # faults in what people see
     ),
     Fault(
         "analyses/probing/scores.py",
-        'bool(row["low"] > 0)',
-        'bool(row["high"] > 0)',
-        f"{_PROBES}test_a_probe_is_clearly_better_only_with_the_whole_interval",
+        'int(row["low"] > 0)',
+        'int(row["high"] > 0)',
+        f"{_PROBES}test_a_probe_is_on_a_side_only_with_the_whole_interval",
     ),
     Fault(
         "analyses/shared/ensembles.py",

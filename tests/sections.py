@@ -109,7 +109,8 @@ PROBING: dict[str, Any] = {
     "tree_of": "TREE OF",
     "shown_trees": 1500,
     "tree_decoding": "tree",
-    "tree_probes": ["attention", "attention+words"],
+    "tree_probes": ["attention", "arcs of layer 3"],
+    "has_chosen_layers": True,
     "has_folds": True,
     "least_edges": 13,
     "coded_words": ["1,500 words (arcs)", "1,600 words (label:upos)"],
@@ -299,7 +300,8 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "One sentence [figure probe_tree] The distances of the words",
             "in its tree, and as TREE OF predicts them",
             "Predicted trees [figure probe_sentences] 1,500 tested sentences, with the heads that the first training "
-            "run of attention and attention+words predicts (the best tree) and those of the treebank. Each sentence is",
+            "runs of attention and arcs of layer 3 predict (the best tree) and those of the treebank. The "
+            "dev sentences chose the layer of each probe. Each sentence is",
             "[probe_codelength] The online code of the labels or heads of 1,500 words (arcs), 1,600 words (label:upos)",
             "in the training sentences of the first fold",
             "distance and depth predict no probabilities and have no code.",

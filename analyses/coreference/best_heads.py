@@ -308,11 +308,13 @@ class BestHeads(CoreferenceQuestion):
             )
             fact = Fact(f"antecedents, {mentions_of(row)}", text, measure_id(row, kind))
             facts[name] = (*facts.get(name, ()), fact)
-            if row["type"] in results.claimed and side_of_baseline(row) > 0:
+            side = side_of_baseline(row) if row["type"] in results.claimed else 0
+            if side > 0:
                 phrase = f"finds the antecedents of {mentions_of(row)} better than the rules do, by {_gains(row)}"
                 phrases.setdefault(name, (phrase,))
             elif row is rows[0]:  # all types together
-                phrase = f"is the best head for {mentions_of(row)}, but not clearly better than the rules"
+                verdict = "clearly worse" if side < 0 else "not clearly better"
+                phrase = f"is the best head for {mentions_of(row)}, but {verdict} than the rules"
                 phrases[name] = (f"{phrase} ({_gains(row)})",)
         return Contribution(
             measures=tuple(measure for row in rows for measure in _measures(row, cells, counts, results, kind)),

@@ -250,10 +250,10 @@ def tree_findings(trees: SpanningTrees) -> Iterator[tuple[str, str]]:
             f"{share(row['previous_accuracy'])} if each word depends on the one before, {gain(row, 'previous')}"
         )
         has_enough = trees.sentences >= FEWEST_UNITS
-        is_better = has_enough and all(side_of_zero(row, f"{chain}_gain") > 0 for chain in CHAINS)
+        sides = [side_of_zero(row, f"{chain}_gain") if has_enough else 0 for chain in CHAINS]
         text = (
             f"{share(row['heldout_accuracy'])} {score} of {row['total']:,} words is what trees of single heads reach "
-            f"held out, {'better' if is_better else 'not clearly better'} than both chains of neighbors "
+            f"held out, {_verdict(sides)} of neighbors "
             f"({chains}); the best head on all sentences is {row['heads']}."
         )
         together = rows.get((score, "ensemble"))
@@ -261,6 +261,15 @@ def tree_findings(trees: SpanningTrees) -> Iterator[tuple[str, str]]:
             more = gain(together, "head")
             text += f" {share(together['heldout_accuracy'])} by the ensembles together, {more} over single heads."
         yield text, row["heads"].rstrip("←↔")
+
+
+def _verdict(sides: Sequence[int]) -> str:
+    """Say how trees are beside chains, given on which side of each they are."""
+    if min(sides) > 0:
+        return "better than both chains"
+    if min(sides) == 0:
+        return "not clearly better than both chains"
+    return "worse than both chains" if max(sides) < 0 else "worse than one of the chains"
 
 
 def unite_ensembles(chosen: Sequence[Sequence[tuple[int, ...]]]) -> list[tuple[int, ...]]:

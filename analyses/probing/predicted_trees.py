@@ -14,11 +14,11 @@ from ...corpora_loaders import is_punct
 from ...corpora_loaders.tree import counted_relations
 from ...reports.heads.figure import draw
 from ...reports.heads.view import HeadView
-from .rows import ProbeQuestion, ProbeResults, Tested
+from .rows import ProbeQuestion, ProbeResults, Tested, layer_name
 from .trainings.training import Kept
 
 MOST_PROBES = 2
-"""The number of probes whose trees are drawn, the first ones of the tables."""
+"""The number of probes whose trees are drawn. Three would make a figure that is higher than a page of paper."""
 
 LEGEND = (
     "Arrows lead from a head to its dependent. Below the words: predicted, green if right, orange and dashed if wrong. "
@@ -38,6 +38,7 @@ class PredictedTree:
         decoding: how heads are chosen, ``"argmax"`` or ``"tree"``.
         words, heads, relations: the sentence, with 1-based heads, 0 for roots and None for words without one.
         predicted: the predicted heads, 1-based, 0 for the root.
+        layer: the layer whose states the probe reads, or `MIX`; None for a probe of attention alone.
     """
 
     probe: str
@@ -48,6 +49,12 @@ class PredictedTree:
     heads: tuple[int | None, ...]
     relations: tuple[str, ...]
     predicted: tuple[int, ...]
+    layer: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What texts call the probe."""
+        return self.probe if self.layer is None else f"{self.probe} of {layer_name(self.layer)}"
 
     @property
     def right(self) -> tuple[int, int]:
@@ -74,7 +81,7 @@ class PredictedTree:
             guesses=tuple(None if head in (0, word) else head - 1 for word, head in enumerate(self.predicted, start=1)),
             gold=tuple(None if head is None else head - 1 for head in self.heads),
             relations=self.relations,
-            caption=f"{self.probe}: {right} of {total} heads are right · {self.sentence}, {self.source}",
+            caption=f"{self.name}: {right} of {total} heads are right · {self.sentence}, {self.source}",
         )
 
 
@@ -102,18 +109,21 @@ class PredictedTrees(ProbeQuestion):
 
     def look(self, lookup_context: Kept) -> list[dict[str, Any]] | None:
         """Keep the sentences that are shown, and the heads that the first run of each probe predicts in them."""
-        inputs, kept = lookup_context.inputs, list[dict[str, Any]]()
-        for outcome in lookup_context.trained.outcomes:
-            for number, (decoding, predicted) in outcome.shown.items():
+        inputs, trained, kept = lookup_context.inputs, lookup_context.trained, list[dict[str, Any]]()
+        of_attention = [(outcome.training.method, None, outcome.shown) for outcome in trained.outcomes]
+        of_states = [(each.tried[0].probe, each.tried[0].layer, each.shown) for each in trained.states.outcomes]
+        for probe, layer, shown in (*of_attention, *of_states):
+            for number, (decoding, predicted) in shown.items():
                 sentence = inputs.sentences[number]
                 fold = next(index for index, split in enumerate(inputs.splits, start=1) if number in split.tested)
                 n_folds = len(inputs.splits)
-                trained = f"fold {fold} of {n_folds}" if n_folds > 1 else "the test sentences"
+                others = f"fold {fold} of {n_folds}" if n_folds > 1 else "the test sentences"
                 kept.append(
                     {
-                        "probe": outcome.training.method,
+                        "probe": probe,
+                        **({} if layer is None else {"layer": layer}),
                         "sentence": sentence.id,
-                        "source": f"{trained} of {Path(sentence.file).name}" if sentence.file else trained,
+                        "source": f"{others} of {Path(sentence.file).name}" if sentence.file else others,
                         "decoding": decoding,
                         "words": list(sentence.words),
                         "heads": list(sentence.heads),
@@ -141,23 +151,31 @@ class PredictedTrees(ProbeQuestion):
                 heads=tuple(row["heads"]),
                 relations=tuple(row["relations"]),
                 predicted=tuple(row["predicted"]),
+                layer=row.get("layer"),
             )
             for row in lookups
         )
 
     def draw(self, answer: tuple[PredictedTree, ...], results: ProbeResults, title: str) -> Mapping[str, Figure]:
         """Draw the trees of a sentence below each other."""
-        probes = list(dict.fromkeys(tree.probe for tree in answer))[:MOST_PROBES]
+        probes = drawn_probes(answer)
         of_sentences = {tree.sentence: [each for each in answer if each.sentence == tree.sentence] for tree in answer}
-        views = [[tree.view()] for trees in of_sentences.values() for tree in trees if tree.probe in probes]
+        views = [[tree.view()] for trees in of_sentences.values() for tree in trees if tree.name in probes]
         return {"probe_sentences": draw(views, layout="arcs", title=title, legend=LEGEND)}
 
     def values(self, answer: tuple[PredictedTree, ...], results: ProbeResults) -> Mapping[str, Any]:
         """Return how many sentences there are, how their heads are chosen, and whose trees are drawn."""
-        probes = list(dict.fromkeys(tree.probe for tree in answer))
         return {
             "shown_trees": len({tree.sentence for tree in answer}),
             "tree_decoding": answer[0].decoding,
-            "tree_probes": probes[:MOST_PROBES],
+            "tree_probes": drawn_probes(answer),
+            "has_chosen_layers": any(tree.layer is not None and tree.layer >= 0 for tree in answer),
             "has_folds": answer[0].source.startswith("fold"),
         }
+
+
+def drawn_probes(trees: Sequence[PredictedTree]) -> list[str]:
+    """Return the names of the probes whose trees are drawn: the first of attention and the first of states, if any."""
+    of_attention = list(dict.fromkeys(tree.name for tree in trees if tree.layer is None))
+    of_states = list(dict.fromkeys(tree.name for tree in trees if tree.layer is not None))
+    return [*of_attention[: MOST_PROBES - bool(of_states)], *of_states][:MOST_PROBES]

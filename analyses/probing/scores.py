@@ -59,8 +59,8 @@ PROBE = Schema(
 _AS_TREE = TableColumn("tree_uas", "share", "", "as a tree", terminal="tree", optional=True)
 """The score of the same method in another row of the table."""
 
-_MORE, _FEWER, _UNCLEAR = "clearly more", "clearly fewer", "not clearly more"
-"""How a text says whether a probe finds clearly more than something else."""
+_VERDICTS = {1: "clearly more", 0: "not clearly more", -1: "clearly fewer"}
+"""How a text says on which side of something else a probe is."""
 
 
 class Scores(ProbeQuestion):
@@ -202,19 +202,19 @@ def score_texts(results: ProbeResults) -> Iterator[tuple[str, str]]:
             yield row["method"], f"{text}{_name_strongest(results)}. {not_compared}"
             continue
         if not math.isnan(row.get("control_accuracy", math.nan)):
-            verdict, control = _MORE if is_selective(row) else _UNCLEAR, share(row["control_accuracy"])
+            verdict, control = _VERDICTS[side_of_control(row)], share(row["control_accuracy"])
             text += f", {verdict} than on its control task ({control}, {points(row['selectivity'])})"
         text += _name_strongest(results)
-        methods_by_verdict: dict[str, list[str]] = {_MORE: [], _UNCLEAR: [], _FEWER: []}
+        methods_by_verdict: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS.values()}
         for contrast in results.differences:
             if contrast["first"] == row["method"]:
                 difference = points(contrast["difference"], contrast["low"], contrast["high"])
-                verdict = _MORE if adds(contrast) else _FEWER if contrast["high"] < 0 else _UNCLEAR
-                methods_by_verdict[verdict].append(f"“{contrast['second']}” ({difference})")
+                methods_by_verdict[_VERDICTS[side_of_second(contrast)]].append(f"“{contrast['second']}” ({difference})")
         verdicts = [
             f"{verdict} than {', '.join(simpler)}" for verdict, simpler in methods_by_verdict.items() if simpler
         ]
-        yield row["method"], f"{text}." + (f" It finds {' and '.join(verdicts)}." if verdicts else "")
+        said = " and ".join(filter(None, [", ".join(verdicts[:-1]), *verdicts[-1:]]))
+        yield row["method"], f"{text}." + (f" It finds {said}." if said else "")
 
 
 def _name_strongest(results: ProbeResults) -> str:
@@ -227,11 +227,11 @@ def _name_strongest(results: ProbeResults) -> str:
     return ""
 
 
-def is_selective(row: Mapping[str, Any]) -> bool:
-    """Whether the score is above the accuracy on the control task with its whole interval."""
-    return bool(row["uas_low"] > row["control_accuracy"])
+def side_of_control(row: Mapping[str, Any]) -> int:
+    """Return on which side of the accuracy on the control task the score is with its whole interval; 0 if on none."""
+    return int(row["uas_low"] > row["control_accuracy"]) - int(row["uas_high"] < row["control_accuracy"])
 
 
-def adds(row: Mapping[str, Any]) -> bool:
-    """Whether a difference of two methods is above 0 with its whole interval."""
-    return bool(row["low"] > 0)
+def side_of_second(row: Mapping[str, Any]) -> int:
+    """Return on which side of 0 a difference of two methods is with its whole interval; 0 if on none."""
+    return int(row["low"] > 0) - int(row["high"] < 0)

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import psutil  # type: ignore[import-untyped]
 import pytest
+import torch
 
 from attentionology import load_run, merge_runs
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -158,6 +160,34 @@ def test_two_runs_add_up_to_the_run_over_all_sentences(model, tmp_path):
     merge_runs([tmp_path / "ra", tmp_path / "rb"], tmp_path / "merged")
     for name in ("probe", *OF_LAYERS):  # correlations are sums of real numbers
         pd.testing.assert_frame_equal(table(tmp_path / "merged", name), table(tmp_path / "rab", name), rtol=1e-6)
+
+
+def test_the_layer_in_which_a_label_is_planted_is_chosen(model, tmp_path, monkeypatch):
+    """All other layers are noise: there, neither the tags nor the control task are found."""
+    vectors = dict[str, np.ndarray]()
+    rng = np.random.default_rng(0)
+
+    def of(placing: Any, batch: Any) -> tuple[int, ...]:
+        for layer, stored in zip(placing.maker.layers, placing.stored, strict=True):
+            for index, sentence in zip(batch.indices, batch.sentences, strict=True):
+                states = rng.normal(size=(len(sentence), stored.shape[1]))
+                if layer == 2:
+                    of_tags = [vectors.setdefault(tag, rng.normal(size=stored.shape[1])) for tag in sentence.tags]
+                    states += 6 * np.array(of_tags)
+                stored[placing.starts[index] : placing.starts[index + 1]] = torch.from_numpy(states).float()
+        return tuple(batch.indices)
+
+    monkeypatch.setattr("attentionology.extractors.states.store._Placing.of", of)
+    given = ("--limit", 60, "--folds", 2, "--seeds", 1, "--probe", "label:upos", "--layers", 0, 2, 3)
+    assert run("--model", model, *given, "--controls", "task", "--replicates", 50, "--out", tmp_path / "run") == 0
+    states = table(tmp_path / "run", "probe_states").dropna(subset="layer").set_index("layer")
+    floors = table(tmp_path / "run", "probe_states").set_index("source")["value"]
+    assert states.index[states["chosen"]].to_list() == [2]
+    assert states["value"][2] > 0.7
+    assert states["control"][2] < 0.5
+    assert states["value"].drop(2).max() < floors["most frequent label"] + 0.02
+    assert states["control"].drop(2).max() < states["control"][2]
+    assert " in layer 2, which the dev sentences chose" in load_run(tmp_path / "run").findings[0].text
 
 
 @pytest.mark.parametrize(

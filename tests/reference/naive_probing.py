@@ -288,6 +288,22 @@ def heads_by(weights: Weights, states: ndarray) -> list[int]:
     ]
 
 
+def heads_with_attention_by(weights: Weights, states: ndarray, tree: Tree) -> list[int]:
+    """Return the best candidates of the biaffine classifier and the probe of all attention heads together."""
+    h = (states - weights["mean"]) / weights["scale"]
+    candidates = [weights["root"], *(h @ weights["candidate"] + weights["candidate_bias"])]
+    dependents = h @ weights["dependent"] + weights["dependent_bias"] + weights["prior"]
+    own, others = weights["attention.weight"]
+    cells = sum(w * of_head + u * of_head.T for of_head, w, u in zip(tree.maps, own, others, strict=True))
+    start, end = weights["attention.root"]
+    heads = []
+    for i, d in enumerate(dependents, 1):  # position 0 is the start, and the last one the end
+        scores = [d @ candidate + cells[i, c] for c, candidate in enumerate(candidates)]
+        scores[0] = d @ candidates[0] + start * cells[i, 0] + end * cells[i, -1]
+        heads.append(int(np.argmax(scores)))
+    return heads
+
+
 def labels_by(weights: Weights, classes: Sequence[str], states: ndarray) -> list[str]:
     """Return the classes with the largest scores."""
     h = (states - weights["mean"]) / weights["scale"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import transformers
 
-from attentionology import probe
+from attentionology import load_encoder, probe
 from attentionology.analyses import ProbeOptions, ProbeTrainingOptions, StateProbeOptions
 from attentionology.analyses.probing.trainings import folds, state_folds
 from attentionology.analyses.shared.options import CountOptions
@@ -20,9 +20,10 @@ from tests import tiny
 from tests.reference import naive_probing as naive
 from tests.reference.naive_probing import Tree
 
-PROBES = ("attention", "arcs", "distance", "depth", "label:upos", "relation")
+PROBES = ("attention", "arcs", "arcs+attention", "distance", "depth", "label:upos", "relation")
 CONTROLS = {
     "arcs": ("trees", "behaviors"),
+    "arcs+attention": ("trees", "behaviors"),
     "distance": ("trees",),
     "depth": ("trees",),
     "label:upos": ("types",),
@@ -50,8 +51,10 @@ def predict(name: str, trained: Any, trees: Sequence[Tree], states: Sequence[np.
             "arcs": naive.heads_by,
         }[name]
         return [by(weights, of_tree) for of_tree in states]
+    pairs = zip(states, trees, strict=True)
+    if name == "arcs+attention":
+        return [naive.heads_with_attention_by(weights, of_tree, tree) for of_tree, tree in pairs]
     if name == "relation":
-        pairs = zip(states, trees, strict=True)
         return [naive.relations_by(weights, trained.classes_, of_tree, tree) for of_tree, tree in pairs]
     return [naive.labels_by(weights, trained.classes_, of_tree) for of_tree in states]
 
@@ -62,7 +65,7 @@ def scores(name: str, given: Sequence[Any], trees: Sequence[Tree], gold: Sequenc
         return dict(zip(("uuas", "dspr"), naive.distance_scores(given, trees, gold), strict=True))
     if name == "depth":
         return dict(zip(("root", "nspr"), naive.depth_scores(given, trees, gold), strict=True))
-    if name == "arcs":
+    if name in ("arcs", "arcs+attention"):
         right, total = naive.head_scores(given, trees, gold)
         return {"uas": right / total}
     return {"accuracy": naive.label_score(given, gold)[0]}
@@ -84,7 +87,7 @@ def gold_of(name: str, task: str, training: Sequence[Tree], tested: Sequence[Tre
 
 
 def recount(
-    training: Sequence[Tree], tested: Sequence[Tree], trained: Trained, layers: Sequence[int], seeds: int
+    training: Sequence[Tree], tested: Sequence[Tree], of_random_layers: Sequence[Tree], trained: Trained, seeds: int
 ) -> Iterator[tuple[Key, float]]:
     """Yield all scores that a run should have for one split, of what is trained and of what is not."""
     right = [tree.heads for tree in tested]
@@ -113,10 +116,12 @@ def recount(
         layer, seed = int(rest.split(",")[0]), int(rest.rsplit("seed ")[1])
         task = rest.partition("(")[2].partition(")")[0] or "gold"
         decays = "decayed" in rest
-        states = [naive.decay(tree.states[0]) if decays else tree.states[layer] for tree in tested]
+        is_random = "random weights" in rest
+        read = of_random_layers if is_random else tested
+        states = [naive.decay(tree.states[0]) if decays else tree.states[layer] for tree in read]
         gold = gold_of(name, task, training, tested, seed)
-        source, of_layer = ("decayed layer 0", None) if decays else ("model", layer)
-        for score, value in scores(name, predict(name, of_label, tested, states), tested, gold).items():
+        source, of_layer = ("decayed layer 0", None) if decays else ("random weights" if is_random else "model", layer)
+        for score, value in scores(name, predict(name, of_label, read, states), tested, gold).items():
             yield (name, of_layer, source, task, seed + 1, score), value
     counted = naive.head_scores([naive.most_attended(tree, direction, head) for tree in tested], tested, right)
     yield ("best single head",), counted[0] / counted[1]
@@ -149,7 +154,7 @@ def both(
     patch.setattr(state_folds, "fit_probe", kept(state_folds.fit_probe, 4))
     patch.setattr(folds, "_fit", kept(folds._fit, 2))
     groups = [
-        ProbeOptions(controls=("task", "decay")),
+        ProbeOptions(controls=("task", "decay", "random-init")),
         ProbeTrainingOptions(seeds=seeds),
         StateProbeOptions(layers=tuple(map(str, layers)), **options),
         CountOptions(replicates=2),
@@ -161,7 +166,9 @@ def both(
     network = transformers.AutoModel.from_pretrained(model, attn_implementation="eager").float().eval()
     for of_role in trees.values():
         naive.read(of_role, network, tokenizer)
-    return scores_of_run(run), dict(recount(trees["train"], trees["test"], trained, layers, seeds))
+    of_random_layers = naive.trees_of(files["test"])
+    naive.read(of_random_layers, load_encoder(model).random_layers(0).model, tokenizer)
+    return scores_of_run(run), dict(recount(trees["train"], trees["test"], of_random_layers, trained, seeds))
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +176,7 @@ def counts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("treebank")
     sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
     files = {}
-    for role, chosen in (("train", sentences[:30]), ("dev", sentences[30:38]), ("test", sentences[38:58])):
+    for role, chosen in (("train", sentences[:20]), ("dev", sentences[20:26]), ("test", sentences[26:40])):
         files[role] = folder / f"{role}.conllu"
         files[role].write_text("\n\n".join(chosen) + "\n\n", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
@@ -184,7 +191,8 @@ def test_scores_are_those_of_the_recount(counts, name):
     of_run, of_recount = ({key: value for key, value in of.items() if key[0] == name} for of in counts)
     assert of_run.keys() == of_recount.keys()
     tasks = {(key[2], key[3]) for key in of_run}
-    assert tasks >= {("model", "gold"), ("decayed layer 0", "gold"), *(("model", task) for task in CONTROLS[name])}
+    assert tasks >= {("model", "gold"), ("random weights", "gold"), *(("model", task) for task in CONTROLS[name])}
+    assert (("decayed layer 0", "gold") in tasks) == (name != "arcs+attention")  # whose attention is not decayed
     for key, value in of_run.items():
         assert value == pytest.approx(of_recount[key], abs=1e-6), key
 

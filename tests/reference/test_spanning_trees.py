@@ -261,6 +261,14 @@ def test_the_finding_says_better_only_with_both_whole_intervals(made):
     for chain in ("next", "previous"):
         equal = better._replace(best=better.best.assign(**{f"{chain}_gain_low": 0.0}))
         assert all("held out, not clearly better than both chains" in text for text, _ in tree_findings(equal))
+        below = {f"{chain}_gain_low": -0.2, f"{chain}_gain_high": -0.01}
+        worse = better._replace(best=better.best.assign(**below))
+        assert all("held out, worse than one of the chains of nei" in text for text, _ in tree_findings(worse))
+    below = {
+        f"{chain}_gain_{end}": at for chain in ("next", "previous") for end, at in (("low", -0.2), ("high", -0.01))
+    }
+    worst = better._replace(best=better.best.assign(**below))
+    assert all("held out, worse than both chains of neighbors" in text for text, _ in tree_findings(worst))
     alone = better._replace(best=better.best.assign(head_gain_low=0.0))
     assert not any("ensembles together" in text for text, _ in tree_findings(alone))
     none = better._replace(best=better.best.iloc[:0])

@@ -367,7 +367,7 @@ def mentions():
 
 def of_mentions(mentions, changes, min_count=1):
     metric, tables = mentions
-    best = tables.best[tables.best["type"] == "all"].assign(**BETTER, **changes)
+    best = tables.best[tables.best["type"] == "all"].assign(**{**BETTER, **changes})
     return explored_coreference(made_of_mentions(tables._replace(best=best), min_count=min_count), metric, "weight")
 
 
@@ -387,6 +387,9 @@ def test_heads_beat_the_rules_only_if_they_do_held_out(mentions):
         none = of_mentions(mentions, changes)
         assert "neither clearly more nor clearly less than the rules" in none.findings[0].text
         assert "but not clearly better than the rules" in said(none)
+    worse = {**WORSE, "gain": -0.1, "gain_low": -0.2, "gain_high": -0.01}
+    assert "but clearly worse than the rules" in said(of_mentions(mentions, worse))
+    assert "but not clearly better than the rules" in said(of_mentions(mentions, worse, 10**6))
     for changes, min_count in ((WITHOUT, 1), (HELD_OUT, 10**6)):  # no held-out value, or too few mentions
         silent = of_mentions(mentions, changes, min_count)
         assert "more than" not in silent.findings[0].text

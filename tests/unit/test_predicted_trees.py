@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from attentionology.analyses.probing.analysis import Probing
-from attentionology.analyses.probing.predicted_trees import PredictedTree, PredictedTrees
+from attentionology.analyses.probing.predicted_trees import PredictedTree, PredictedTrees, drawn_probes
+from attentionology.analyses.probing.rows import MIX
 from attentionology.analyses.probing.trainings.shown import shown_sentences
 from attentionology.corpora_loaders import Sentence
 from attentionology.engine.stored_run import load_run
@@ -41,15 +43,27 @@ def test_a_sentence_says_which_fold_it_is_from(tested, source, has_folds):
     untrained = SimpleNamespace(training=SimpleNamespace(method="attention, random weights"), shown={})
     lookup_context: Any = SimpleNamespace(
         inputs=SimpleNamespace(sentences=[NONE, sentence, NONE], splits=[SimpleNamespace(tested=s) for s in tested]),
-        trained=SimpleNamespace(outcomes=[outcome, untrained]),
+        trained=SimpleNamespace(outcomes=[outcome, untrained], states=SimpleNamespace(outcomes=[])),
     )
     lookups = PredictedTrees().look(lookup_context)
     (tree,) = PredictedTrees().find(NONE, lookups, {}) or ()
     assert (tree.source, tree.words, tree.predicted) == (source, WORDS, (2, 2, 0, 3, 1))
+    assert (tree.layer, tree.name) == (None, "attention")
     assert PredictedTrees().values((tree,), NONE)["has_folds"] == has_folds
     lookup_context.trained.outcomes = [untrained]
     assert PredictedTrees().look(lookup_context) is None
     assert PredictedTrees().find(NONE, None, {}) is None
+
+
+def test_probes_of_states_are_drawn_with_their_layers_beside_one_of_attention():
+    of_attention = [replace(TREE, probe=name) for name in ("attention", "attention+words")]
+    of_states = [replace(TREE, probe=f"arcs{n}", layer=layer) for n, layer in enumerate((3, MIX, 0))]
+    assert drawn_probes(of_attention) == ["attention", "attention+words"]
+    assert drawn_probes(of_states) == ["arcs0 of layer 3", "arcs1 of the mix of layers"]
+    values = PredictedTrees().values((*of_attention, *of_states), NONE)
+    assert (values["tree_probes"], values["has_chosen_layers"]) == (["attention", "arcs0 of layer 3"], True)
+    values = PredictedTrees().values((of_states[1],), NONE)
+    assert (values["tree_probes"], values["has_chosen_layers"]) == (["arcs1 of the mix of layers"], False)
 
 
 def test_sentences_are_chosen_by_their_ids_among_those_that_fit():
@@ -62,22 +76,29 @@ def test_sentences_are_chosen_by_their_ids_among_those_that_fit():
     assert shown_sentences(sentences[29:]) == ()
 
 
-def test_the_heads_of_a_stored_run_are_those_that_its_table_counts():
+@pytest.mark.parametrize(
+    ("name", "probes", "drawn"),
+    [
+        ("probe", ["attention"], ["attention"]),
+        ("states", ["attention", "arcs", "arcs+attention"], ["attention", "arcs of layer 3"]),
+    ],
+)
+def test_the_heads_of_a_stored_run_are_those_that_its_table_counts(name, probes, drawn):
     """The drawing fits into a page, and has as many right heads as the first run of its way of decoding."""
-    run = load_run(RUNS / "probe")
+    run = load_run(RUNS / name)
     (part,) = run.parts
     counts = Probing().counts(run.options, part.counts)
     trees = part.results.answers["predicted_trees"]
-    assert len(trees) == 3
+    assert [tree.probe for tree in trees] == [probe for probe in probes for _ in range(3)]
     of_sentence = {sentence.id: number for number, sentence in enumerate(counts.sentences)}
-    first = next(
-        each
-        for each in counts.attempts
-        if (each.method, each.decoding, each.run) == ("attention", trees[0].decoding, 1)
-    )
     for tree in trees:
+        first = next(
+            each for each in counts.attempts if (each.method, each.decoding, each.run) == (tree.probe, "tree", 1)
+        )
+        assert tree.decoding == "tree"
         own = counts.words.scored & (counts.words.sentence == of_sentence[tree.sentence])
         assert tree.right == (int(first.right[own].sum()), int(own.sum()))
     figure = PredictedTrees().draw(trees, part.results, "t")["probe_sentences"]
     assert figure.get_figwidth() <= TEXT
-    assert len(figure.axes) == 3
+    assert len(figure.axes) == 3 * len(drawn)
+    assert drawn_probes(trees) == drawn

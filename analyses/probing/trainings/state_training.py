@@ -27,6 +27,7 @@ from ..rows import MIX, NO_LAYER, Attempt, StateTried, Task
 from ..run_options import ProbingOptions
 from .folds import results_in_order
 from .inputs import ProbingInputs, Workspace, split_stores, store_treebanks
+from .shown import ShownHeads, shown_heads
 from .state_codes import CodeOutcome, train_codes
 from .state_folds import (
     BEHAVIORS,
@@ -65,6 +66,7 @@ class StateOutcome:
     resumed: int = 0
     parameters: int = 0
     mixes: tuple[FoldMix, ...] = ()  # of a training on a mix of layers, split by split
+    shown: ShownHeads = field(default_factory=dict)  # of the first run on the model at the layer that was chosen
 
 
 @dataclass(frozen=True)
@@ -316,7 +318,10 @@ class _Trainer:
             if tried.task not in (GOLD, BEHAVIORS):
                 yield outcome
                 continue
-            attempts = []
+            attempts, shown = [], ShownHeads()
+            if (tried.source, tried.task, tried.run) == (MODEL, GOLD, 1):
+                heads, decoding = [of_split.heads for of_split in trained], [*trained[0].heads][-1]
+                shown = shown_heads(self.inputs.sentences, self.inputs.splits, heads, decoding)
             for decoding in trained[0].heads:
                 correct = CorrectWords(self.inputs.sentences)
                 for split, of_split in zip(self.inputs.splits, trained, strict=True):
@@ -325,7 +330,7 @@ class _Trainer:
                 method = tried.probe + (RANDOM if tried.source == RANDOM_WEIGHTS else "")
                 task: Task = "dependencies" if tried.task == GOLD else "control"
                 attempts.append(Attempt(method, task, decoding, tried.run, correct.words))
-            yield StateOutcome(**{**vars(outcome), "attempts": tuple(attempts)})
+            yield replace(outcome, attempts=tuple(attempts), shown=shown)
 
 
 def _choose_layers(outcomes: Sequence[StateOutcome]) -> dict[str, int]:

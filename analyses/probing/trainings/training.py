@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,7 @@ from ..rows import Attempt
 from ..run_options import ProbingOptions
 from .folds import LINKING, Arcs, FoldSetting, ProbeTraining, TrainedEpoch, TrainedFold, train_folds
 from .inputs import ProbingInputs, Workspace, split_stores, store_treebanks
-from .shown import shown_sentences
+from .shown import ShownHeads, shown_heads
 from .state_training import TrainedStates, WordLinks, train_state_probes
 
 
@@ -33,9 +33,7 @@ class TrainingOutcome:
     checkpoints: tuple[Path, ...]
     resumed: int  # how many checkpoints an interrupted run had written
     links: tuple[Sequence[ndarray], ...] = ()  # split by split, see `TrainedFold`
-    # The heads that the first run on the model predicts in the sentences that are shown, by their numbers, each with
-    # the way of decoding.
-    shown: Mapping[int, tuple[str, list[int]]] = field(default_factory=dict)
+    shown: ShownHeads = field(default_factory=dict)  # of the first run on the model
 
 
 @dataclass(frozen=True)
@@ -181,14 +179,10 @@ def _outcome(
         for split, fold in zip(training.splits, trained, strict=True):
             correct.add(split, fold.predicted[decoding])
         attempts.append(Attempt(training.method, training.task, decoding, training.run, correct.words))
-    shown = dict[int, tuple[str, list[int]]]()
+    shown = ShownHeads()
     if training.kept and training.task == "dependencies" and training.run == 1:
-        decoding = setting.decodings(training)[-1]
-        for number in shown_sentences(inputs.sentences):
-            for split, fold in zip(training.splits, trained, strict=True):
-                if number in split.tested:
-                    heads = fold.predicted[decoding][list(split.tested).index(number)]
-                    shown[number] = decoding, heads.tolist()
+        predicted, decoding = [fold.predicted for fold in trained], setting.decodings(training)[-1]
+        shown = shown_heads(inputs.sentences, training.splits, predicted, decoding)
     arcs = [fold.arcs for fold in trained if fold.arcs is not None]
     return TrainingOutcome(
         training=training,
