@@ -36,9 +36,9 @@ from ..counting.held_out import heldout_baseline, heldout_rate
 from ..counting.outcomes import effective_units
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.best_heads import best_accuracy_column, best_head_column, estimate, heldout_columns
-from ..shared.explored import bounds as bounds_of_heads
-from ..shared.explored import head_measures, points, share
 from ..shared.head_counts import MODEL
+from ..shared.measures import bounds as bounds_of_heads
+from ..shared.measures import head_measures, points, share
 from ..shared.references import Rule, best_rule, marks_of, over_rule
 from .accuracy import FOUND, TOTALS
 from .findings import findings_of

@@ -28,7 +28,7 @@ from ...corpora_loaders.enhanced import counted_arcs
 from ...corpora_loaders.tags import UPOS
 from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...extractors import DIRECTIONS, MapBatch
-from ..shared.picked import read_in
+from ..shared.picks import read_in
 
 READINGS = (*DIRECTIONS, "both")
 """How a map may be read: in either of the `DIRECTIONS`, or as the sum of both, α_ij + α_ji, in which a causal head can

@@ -29,7 +29,6 @@ from ...storage.writing import amount
 from ..contract import Request
 from ..counting.counting import CountMaps
 from ..counting.exact_sums import ConfiguredSums
-from ..shared.explored import share
 from ..shared.failures import (
     ChosenHead,
     FailureTables,
@@ -41,6 +40,7 @@ from ..shared.failures import (
     shown_failure_tables,
     tables_of_heads,
 )
+from ..shared.measures import share
 from ..shared.options import FailureOptions
 from .accuracy import TOTALS, check_relations, members_by_group
 from .decisions import READINGS, TAGS, ScoredWords, tag_indices

@@ -11,8 +11,8 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.references import Reference
 from ...reports.finding import Finding
 from ...storage.writing import amount
-from ..shared.explored import share
 from ..shared.layers import ByLayer, by_layer, mean_of, sentences_about
+from ..shared.measures import share
 from .accuracy import members_of
 from .findings import strongest_rule
 from .rows import MEAN, DependencyQuestion, DependencyResults, Words, address_of, count_claims, reference_id

@@ -29,11 +29,11 @@ from ..counting.resampling import FEWEST_UNITS, check_limit
 from ..questions import Question
 from ..shared.control import requests_with_control
 from ..shared.ensembles import divide_rows
-from ..shared.explored import address
 from ..shared.head_counts import HeadCounts
+from ..shared.measures import address
 from ..shared.merged_facts import key_of_texts
 from ..shared.options import CountOptions
-from ..shared.picked import read_in
+from ..shared.picks import read_in
 from ..shared.previews import Answers
 from ..shared.record import MapFacts, map_facts
 from .accuracy import TOTALS, DependencyAccuracy, RowChoice, check_relations, inventory, members_of, words_by_group

@@ -36,7 +36,7 @@ from ..contract import OptionError, Request
 from ..counting.counting import CountMaps
 from ..counting.exact_sums import ExactMetric, add_values, floating, to_fixed_point
 from ..counting.resampling import FEWEST_UNITS, poisson_weights
-from ..shared.explored import address, finite_values, share
+from ..shared.measures import address, finite_values, share
 from ..shared.options import CountOptions
 from .batches import check_shape
 from .labels import MoreLabels

@@ -26,7 +26,7 @@ from ...reports.tables import records
 from ..contract import Request, Setting
 from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, add_values, floating
-from ..shared.explored import head_measures
+from ..shared.measures import head_measures
 from .options import SurfaceOptions
 from .rows import PlanContext, Statistics, SurfaceQuestion, SurfaceResults, class_names, measure_id
 

@@ -18,7 +18,7 @@ from ..contract import OptionError, OptionSet, PlanCounts, Request, Setting
 from ..counting.counting import CountMaps
 from ..counting.metric import Metric
 from ..questions import Question
-from ..shared.explored import names_of
+from ..shared.measures import names_of
 from ..shared.merged_facts import merges_by
 from ..shared.options import CountOptions
 from ..shared.previews import Answers
