@@ -383,7 +383,7 @@ _SHOWN = (  # faults in what people see
         f"{_APPROVED}[dependency]",
     ),
     Fault(
-        "analyses/dependency/best_heads.py",
+        "analyses/dependency/columns.py",
         'bar("accuracy", "offset_accuracy")',
         'bar("offset_accuracy", "accuracy")',
         f"{_APPROVED}[dependency]",

@@ -42,8 +42,9 @@ from ..shared.failures import (
 )
 from ..shared.measures import share
 from ..shared.options import FailureOptions
+from ..shared.picks import READINGS
 from .accuracy import TOTALS, check_relations, members_by_group
-from .decisions import READINGS, TAGS, ScoredWords, tag_indices
+from .decisions import TAGS, ScoredWords, tag_indices
 from .picks import HEAD, PICKS, picks, relationships
 from .rows import SHOWN, DependencyQuestion, DependencyResults, PlanContext, Words, address_of
 

@@ -32,7 +32,7 @@ from ..shared.best_heads import accuracy_column, heldout_columns
 from ..shared.ensembles import name_reading
 from ..shared.measures import address, points, share
 from ..shared.options import EnsembleOptions
-from .decisions import READINGS
+from ..shared.picks import READINGS
 from .rows import DependencyQuestion, DependencyResults, LookupContext, PlanContext, Read, Words
 
 Array = npt.NDArray[Any]
