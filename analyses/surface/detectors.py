@@ -40,7 +40,6 @@ from ..shared.measures import address, finite_values, share
 from ..shared.options import CountOptions
 from .batches import check_shape
 from .labels import MoreLabels
-from .options import SurfaceOptions
 from .rows import PlanContext, Statistics, SurfaceQuestion, SurfaceResults, measure_id
 
 LENGTH = 50
@@ -110,7 +109,7 @@ class Detectors(SurfaceQuestion):
 
     def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Read repeated sequences with the model and with copies that have random weights, and the corpus."""
-        number = plan_context.options[SurfaceOptions].detectors
+        number = plan_context.chosen.detectors
         if not number:
             return
         setting, maker = plan_context.setting, replace(plan_context.maker, level="token", merge="norm")

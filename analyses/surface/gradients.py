@@ -72,7 +72,7 @@ class Gradients(SurfaceQuestion):
 
     def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count the gradients of the first inputs if the model has what the loss needs."""
-        setting, chosen = plan_context.setting, plan_context.options[SurfaceOptions]
+        setting, chosen = plan_context.setting, plan_context.chosen
         if chosen.gradients == "none":
             return ()
         obstacle, head = _check_loss(chosen.gradients, setting)

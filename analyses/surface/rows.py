@@ -86,6 +86,7 @@ class PlanContext:
 
     Attributes:
         options, setting: those of the run.
+        chosen: the options of the analysis.
         request: the request for the statistics, which is shared with the analysis ``clusters``.
         maker: the maker of its maps.
         reading: how the maps are read.
@@ -95,6 +96,7 @@ class PlanContext:
 
     def __init__(self, options: OptionSet, setting: Setting) -> None:
         self.options, self.setting = options, setting
+        self.chosen = options[SurfaceOptions]
         self.request, self.maker, self.reading = plan_reading(options, setting)
         self.asked: dict[str, int] = {}
         self.notes: list[str] = []
