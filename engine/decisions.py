@@ -88,6 +88,7 @@ def select_heads(batch: MapBatch, heads: Sequence[tuple[int, int]]) -> MapBatch:
     last = max(layers) + 1
 
     def recompute(indices: Sequence[int], _first_layers: int | None = None) -> list[Tensor]:
+        """Return the same heads in float64, of which there is always one layer, whatever the first layers."""
         return [exact[list(layers), list(numbers)][None] for exact in batch.exact(indices, last)]
 
     return replace(batch, maps=batch.maps[:, list(layers), list(numbers)][:, None], recompute=recompute)

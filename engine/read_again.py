@@ -33,7 +33,7 @@ def corpus_of(record: Mapping[str, Any], analyses: Sequence[AnalysisRow]) -> Cor
             raise CorpusError(f"{path}, which this run has read, is not there any more") from None
         if not is_same:
             raise CorpusError(f"{path} has changed since this run has read it")
-    options = _recorded(record, CorpusOptions)
+    options = _read_options(record, CorpusOptions)
     if options.get("segments") is not None:
         raise CorpusError("this run has read segments of a text, not sentences")
     options["text" if "text" in options else "corpus"] = tuple(file["path"] for file in files)
@@ -51,13 +51,13 @@ def model_of(record: Mapping[str, Any], model: AnyModel | None = None) -> Encode
     Raises:
         ModelError: it cannot be loaded, or has other weights than the run has read.
     """
-    encoder = ModelOptions(**_recorded(record, ModelOptions)).load() if model is None else as_encoder(model)
+    encoder = ModelOptions(**_read_options(record, ModelOptions)).load() if model is None else as_encoder(model)
     if encoder.weights_sha256() != record["model"]["weights_sha256"]:
         raise ModelError(f"{encoder.name} has other weights than the model of this run")
     return encoder
 
 
-def _recorded(record: Mapping[str, Any], group: type[Any]) -> dict[str, Any]:
+def _read_options(record: Mapping[str, Any], group: type[Any]) -> dict[str, Any]:
     """Return the options of a group that the record of a run names, but those that are not set."""
     recorded = {field.name: record["options"].get(field.name) for field in fields(group)}
     return {

@@ -161,14 +161,14 @@ class OutcomeCounts(ConfiguredMetric):
     @property
     def counts(self) -> Int[Tensor, "groups subsets outcomes"]:
         """The counts over the corpus and the first halves of its splits."""
-        return self._counted("counts")
+        return self._fetch("counts")
 
     @property
     def bootstrap(self) -> Int[Tensor, "groups replicates outcomes"]:
         """The counts over the bootstrap replicates."""
-        return self._counted("bootstrap")
+        return self._fetch("bootstrap")
 
-    def _counted(self, name: str) -> Tensor:
+    def _fetch(self, name: str) -> Tensor:
         """Return a state in the memory of the host, when everything is counted."""
         self._count_queue()
         state: Tensor = vars(self)[name]
