@@ -203,7 +203,7 @@ class SampledMaps:
         guesses: the guesses of the heads.
 
     Example:
-        >>> from attentionology.analyses.alignment.drawn import PairsToDraw
+        >>> from attentionology.analyses.alignment.sample_maps import PairsToDraw
         >>> from attentionology.analyses.alignment.series import Series
         >>> series = Series("AWI", "weight", "single")
         >>> SampledMaps(series.kind, PairsToDraw((series,)), shares=True).kind

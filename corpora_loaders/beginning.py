@@ -114,7 +114,7 @@ def is_conllx8(beginning: Beginning) -> bool:
     return WHOLE_NUMBER.fullmatch(cells[6]) is not None and not _LAST_CELL.fullmatch(cells[7])
 
 
-def _is_unnumbered(beginning: Beginning) -> bool:
+def is_unnumbered(beginning: Beginning) -> bool:
     """Whether a file may have rows that begin with words: no comment and no last cell says that it has mentions."""
     cells = beginning.cells
     is_other = beginning.begins_document or is_json(beginning) or is_xml(beginning) or is_gap(beginning)
@@ -125,13 +125,13 @@ def is_malt_tab(beginning: Beginning) -> bool:
     """Whether the first row has four columns, of which only the third is a number."""
     cells = beginning.row.split("\t") if "\t" in beginning.row else beginning.row.split()
     numbers = [WHOLE_NUMBER.fullmatch(cell) is not None for cell in cells]
-    return _is_unnumbered(beginning) and numbers[1:] == [False, True, False] and "\r" not in beginning.row
+    return is_unnumbered(beginning) and numbers[1:] == [False, True, False] and "\r" not in beginning.row
 
 
 def is_clark(beginning: Beginning) -> bool:
     """Whether the first row is a word and HEAD-RELATION, as in the lines of Clark et al. (2019)."""
     cells = beginning.row.split()
-    return _is_unnumbered(beginning) and len(cells) == 2 and _HEAD_AND_RELATION.fullmatch(cells[1]) is not None
+    return is_unnumbered(beginning) and len(cells) == 2 and _HEAD_AND_RELATION.fullmatch(cells[1]) is not None
 
 
 def is_documents(beginning: Beginning) -> bool:

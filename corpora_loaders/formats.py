@@ -79,6 +79,7 @@ class CorpusFormat:
         read_trees: a function that reads sentences with dependency trees; None if the format has none.
         placed_trees: a function that reads the same sentences from any place in the file, see `TreeReader`. Without it,
             large files are read again from their beginning, and mistakes cannot be left out.
+        also: what else has this format, for the help of options.
 
     Example:
         >>> from attentionology.corpora_loaders.formats import format_of
@@ -94,6 +95,7 @@ class CorpusFormat:
     read_documents: DocumentReader
     read_trees: Callable[[str | Path], Iterator[Sentence]] | None = None
     placed_trees: TreeReader | None = None
+    also: str = ""
 
     @property
     def has_trees(self) -> bool:
@@ -230,6 +232,7 @@ CONLLU = CorpusFormat(
     read_entities,
     read_conllu,
     placed_sentences,
+    also="CoNLL-X",
 )
 
 
@@ -238,9 +241,9 @@ def _read_all(placed: TreeReader) -> Callable[[str | Path], Iterator[Sentence]]:
     return lambda path: (sentence for sentence, _ in placed(path, None, None))
 
 
-def _of_trees(name: str, recognize: Callable[[Beginning], bool], placed: TreeReader) -> CorpusFormat:
+def _of_trees(name: str, recognize: Callable[[Beginning], bool], placed: TreeReader, *, also: str = "") -> CorpusFormat:
     """Return a format with trees and without mentions."""
-    return CorpusFormat(name, "", recognize, without_mentions(name), _read_all(placed), placed)
+    return CorpusFormat(name, "", recognize, without_mentions(name), _read_all(placed), placed, also)
 
 
 FORMATS: tuple[CorpusFormat, ...] = (
@@ -250,7 +253,7 @@ FORMATS: tuple[CorpusFormat, ...] = (
     _of_trees("conll2009", is_conll2009, placed_conll2009),
     _of_trees("conll2008", is_conll2008, placed_conll2008),
     _of_trees("conllx8", is_conllx8, placed_conllx8),
-    _of_trees("conllu-plus", is_conllu_plus, placed_conllu_plus),
+    _of_trees("conllu-plus", is_conllu_plus, placed_conllu_plus, also=".cupt"),
     _of_trees("malt-tab", is_malt_tab, placed_malt_tab),
     _of_trees("clark", is_clark, placed_clark),
     CorpusFormat(
@@ -263,6 +266,9 @@ FORMATS: tuple[CorpusFormat, ...] = (
     CorpusFormat("jsonlines", "JSON Lines with clusters", is_documents, read_jsonlines),
 )
 """All formats, each with how it is recognized and read."""
+
+NAMES = ", ".join(each.name + (f" (also {each.also})" if each.also else "") for each in FORMATS)
+"""The names of all formats, in words, for the help of options."""
 
 UNREAD = (
     UnreadFormat(is_other_json, lambda beginning: "JSON Lines without sentences and clusters"),

@@ -18,11 +18,12 @@ from torch import Tensor
 
 from ..analyses.contract import OptionError
 from ..analyses.dependency.analysis import Dependency
-from ..analyses.dependency.decisions import READINGS, head_guesses, word_positions
+from ..analyses.dependency.decisions import head_guesses, word_positions
 from ..analyses.dependency.options import DecisionOptions, DependencyOptions
 from ..analyses.dependency.picks import PICKS, relationships
 from ..analyses.dependency.rows import DependencyResults
 from ..analyses.shared.options import FeedForwardOptions, MapOptions, map_makers
+from ..analyses.shared.picks import READINGS
 from ..corpora_loaders import AttentionologyError, Corpus, Sentence, coarse_relation, treebank_of
 from ..corpora_loaders.tree import counted_relations, plain_relation
 from ..extractors import DIRECTIONS, AnyModel, Encoder, MapBatch, MapMaker
@@ -87,6 +88,7 @@ def select_heads(batch: MapBatch, heads: Sequence[tuple[int, int]]) -> MapBatch:
     last = max(layers) + 1
 
     def recompute(indices: Sequence[int], _first_layers: int | None = None) -> list[Tensor]:
+        """Return the same heads in float64, of which there is always one layer, whatever the first layers."""
         return [exact[list(layers), list(numbers)][None] for exact in batch.exact(indices, last)]
 
     return replace(batch, maps=batch.maps[:, list(layers), list(numbers)][:, None], recompute=recompute)

@@ -17,7 +17,7 @@ from ..analyses.explanation.contract.results import ExplainResults
 from ..analyses.explanation.examination.options import ClassifierTrainingOptions, ExplainOptions, Loaded
 from ..analyses.explanation.examination.record import describe
 from ..analyses.explanation.examination.sources import save_model, threads_for
-from ..analyses.explanation.examination.tested import Tested
+from ..analyses.explanation.examination.subject import Tested
 from ..analyses.explanation.run import choose, examine_share, find_facts, prepare, train_tested
 from ..analyses.explanation.showing.section import explain_table
 from ..analyses.option_groups import groups_of, names_in

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..analyses.contract import OptionError
-from ..analyses.dependency.decisions import READINGS, head_guesses
+from ..analyses.dependency.decisions import head_guesses
 from ..analyses.shared.input_options import ExampleOptions, LimitOptions
 from ..analyses.shared.options import MapOptions
+from ..analyses.shared.picks import READINGS
 from ..corpora_loaders import Corpus, CorpusError, Sentence, Texts, as_sentences
 from ..corpora_loaders.treebank import with_unique_ids
 from ..extractors import AnyModel, Encoder, MapBatch, MapMaker, as_encoder, extract_many, get_kind

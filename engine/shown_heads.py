@@ -20,7 +20,7 @@ from ..reports.explorer.data import Explorer
 from ..reports.explorer.view import mount, page
 from ..reports.fonts import advice, advice_of_direction, texts_of, use_fallbacks
 from ..reports.heads import HeadView, Layout, as_text, draw, draw_into
-from ..reports.heads.explored import as_explorer, opening
+from ..reports.heads.explorer_data import as_explorer, opening
 from ..reports.tables import csv_text
 from ..storage.characters import in_document, in_html
 from ..storage.durable import write_durably
@@ -170,7 +170,7 @@ class Shown:
         return stream.getvalue()
 
     def explorer(self) -> Explorer:
-        """Return the data of the interactive drawing, see `attentionology.reports.heads.explored.as_explorer`."""
+        """Return the data of the interactive drawing, see `attentionology.reports.heads.explorer_data.as_explorer`."""
         return as_explorer(self.views, model=self.model, causal=self.causal)
 
     def _interactive_html(self, name: str = "", *, follow: bool = False) -> str:

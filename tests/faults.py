@@ -383,7 +383,7 @@ _SHOWN = (  # faults in what people see
         f"{_APPROVED}[dependency]",
     ),
     Fault(
-        "analyses/dependency/best_heads.py",
+        "analyses/dependency/columns.py",
         'bar("accuracy", "offset_accuracy")',
         'bar("offset_accuracy", "accuracy")',
         f"{_APPROVED}[dependency]",
@@ -473,7 +473,7 @@ _SHOWN = (  # faults in what people see
         f"{_FINDINGS}test_heads_find_more_together_only_with_the_whole_interval",
     ),
     Fault(
-        "analyses/shared/explored.py",
+        "analyses/shared/measures.py",
         '"low_is_best": shown.low_is_best',
         '"low_is_best": False',
         "tests/unit/test_tables.py::test_the_explorer_shows_columns_of_heads",

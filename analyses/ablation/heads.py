@@ -30,7 +30,7 @@ from ..contract import Request
 from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, add_values, floating
 from ..dependency.options import DependencyOptions
-from ..shared.explored import address, head_measures
+from ..shared.measures import address, head_measures
 from .effects import EffectBatch
 from .rows import (
     DIGITS,

@@ -20,7 +20,7 @@ from ..comparison.differences import holm, is_significant
 from ..dependency.accuracy import ALL, TOTALS
 from ..dependency.rows import DependencyResults
 from ..shared.correlation import correlation
-from ..shared.explored import address
+from ..shared.measures import address
 from .heads import EVERY, HeadTables, heads_table
 from .rows import DIGITS, EFFECTS, FEWEST_SENTENCES, AblationQuestion, AblationResults, Effects, effect_bounds
 

@@ -17,12 +17,12 @@ from .best import Best
 from .contrasts import Contrasts
 from .controls import Controls
 from .correlations import Correlations
-from .drawn import sampled_maps
 from .example import Example, choose_pair
 from .layers import Layers
 from .options import AlignmentOptions, LanguageOptions
 from .rests import Rests
 from .rows import LAYERS, Aligned, AlignmentFacts, AlignmentResults, LookupContext, PlanContext
+from .sample_maps import sampled_maps
 
 _IN_TERMINAL = ("alignment_layers", "alignment_best", "alignment_baselines")
 """The tables that a terminal shows."""

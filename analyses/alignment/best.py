@@ -20,7 +20,7 @@ from ...reports.table import ShownTable
 from ...storage.writing import amount, verb
 from ..counting.held_out import NO_CLAIM, side_of_baseline
 from ..counting.resampling import FEWEST_UNITS
-from ..shared.explored import address, points, share
+from ..shared.measures import address, points, share
 from .held_out import best_table
 from .rows import ERROR, Aligned, AlignmentQuestion, AlignmentResults, measure_id, text_of
 from .series import SINGLE, TOGETHER

@@ -16,7 +16,7 @@ from ...reports.table import ShownTable
 from ...storage.writing import amount, verb
 from ..counting.held_out import count_beside_zero
 from ..counting.resampling import FEWEST_UNITS
-from ..shared.explored import address, points
+from ..shared.measures import address, points
 from .accuracy import AlignmentCounts
 from .rows import ERROR, Aligned, AlignmentQuestion, AlignmentResults, measure_id
 from .series import TOGETHER, Series

@@ -18,7 +18,7 @@ from ...reports.explorer.data import Fact, Measure
 from ...reports.format import head_name, number, rows_of
 from ...reports.table import ShownTable
 from ..contract import Request
-from ..shared.explored import head_measures
+from ..shared.measures import head_measures
 from .accuracy import RESTS, AlignmentCounts
 from .rows import (
     ERROR,

@@ -10,7 +10,7 @@ import pandas as pd
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ...reports.format import head_name, rows_of
-from ..shared.explored import address, share
+from ..shared.measures import address, share
 from .rows import SPECIAL, Aligned, AlignmentQuestion, AlignmentResults, measure_id
 
 

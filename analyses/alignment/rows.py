@@ -14,7 +14,7 @@ from ...corpora_loaders.alignment import Bitext, LinkSource, SentencePair
 from ...extractors import Merge
 from ..contract import OptionSet, PlanCounts, Reader, Request, Setting
 from ..questions import Question
-from ..shared.explored import share
+from ..shared.measures import share
 from ..shared.merged_facts import merges_by
 from ..shared.previews import Answers
 from .accuracy import AlignmentAccuracy, AlignmentCounts, BaselineAccuracy, CountSeries

@@ -18,7 +18,7 @@ from ...reports.explorer.data import Fact
 from ...reports.format import ranges, rows_of
 from ...reports.table import ShownTable
 from ...reports.tables import records
-from ..shared.explored import head_measures, names_of
+from ..shared.measures import head_measures, names_of
 from ..surface.rows import label_names
 from .distances import tree_of
 from .options import ClustersOptions

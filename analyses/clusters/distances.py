@@ -59,7 +59,7 @@ from ..contract import Request
 from ..counting.counting import CountMaps
 from ..counting.exact_sums import floating, to_fixed_point
 from ..counting.metric import Metric
-from ..shared.explored import address
+from ..shared.measures import address
 from ..surface.batches import DISTANCE_SMOOTHING, check_rows, check_shape
 from ..surface.options import ReadingOptions
 from .rows import Array, ClusterQuestion, ClusterResults, Distances, PlanContext, layers_of, square_of

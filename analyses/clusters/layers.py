@@ -17,7 +17,7 @@ from ...reports.format import number, rows_of
 from ...reports.table import ShownTable
 from ...reports.tables import records
 from ..comparison.differences import is_significant
-from ..shared.explored import address, share
+from ..shared.measures import address, share
 from .rows import Array, ClusterQuestion, ClusterResults, Distances, layers_of, measure_id, nearest_of, square_of
 
 Indices = npt.NDArray[np.int64]

@@ -11,7 +11,7 @@ from ...reports.format import number, number_interval, signed_number
 from ...storage.writing import amount, verb
 from ..counting.comparable import Measured
 from ..dependency.accuracy import TOTALS
-from ..shared.explored import address, points, share
+from ..shared.measures import address, points, share
 from ..surface.rows import statistic_names
 from .differences import Difference
 from .results import GAIN, Comparison, Contrast, Side

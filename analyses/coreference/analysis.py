@@ -20,13 +20,13 @@ from ..shared.options import ControlOptions
 from .best_heads import BestHeads, best_table
 from .contrasts import Contrasts
 from .control import Control
+from .coverage import Coverage, warnings_of
 from .ensembles import Ensembles
 from .examples import Examples
 from .failures import Failures
 from .layers import Layers
 from .options import COREFERENCE, CoreferenceOptions
 from .rows import KEYS, CoreferenceFacts, CoreferenceResults, LookupContext, Mentions, PlanContext, guesses_of_heads
-from .scored import Scored, warnings_of
 
 
 class Coreference(
@@ -35,7 +35,7 @@ class Coreference(
     """The analysis that counts how often the most attended other mention is an antecedent."""
 
     facts_type = CoreferenceFacts
-    questions = (BestHeads(), Layers(), Contrasts(), Failures(), Ensembles(), Control(), Examples(), Scored())
+    questions = (BestHeads(), Layers(), Contrasts(), Failures(), Ensembles(), Control(), Examples(), Coverage())
 
     def plan_context(self, options: OptionSet, setting: Setting) -> PlanContext:
         """Check the options against the corpus, and cut the documents into windows."""

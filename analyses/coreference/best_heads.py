@@ -27,8 +27,8 @@ from ..counting.held_out import NO_CLAIM, side_of_baseline
 from ..counting.outcomes import effective_units
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.best_heads import best_accuracy_column, best_head_column, estimate, heldout_columns
-from ..shared.explored import bounds, head_measures, points, share
 from ..shared.head_counts import MODEL
+from ..shared.measures import bounds, head_measures, points, share
 from ..shared.published import published_coreference
 from ..shared.references import best_rule, over_rule
 from .accuracy import CoreferenceTables

@@ -31,7 +31,7 @@ from ..shared.ensembles import (
     shown_ensembles,
     with_intervals,
 )
-from ..shared.explored import share
+from ..shared.measures import share
 from ..shared.options import CountOptions, EnsembleMethod, EnsembleOptions
 from .decisions import ALL, DIRECTIONS, choices_of
 from .rows import CoreferenceQuestion, CoreferenceResults, LookupContext, Mentions, address_of, mentions_of

@@ -32,7 +32,6 @@ from ..contract import Request
 from ..counting.counting import CountMaps
 from ..counting.exact_sums import ConfiguredSums
 from ..counting.resampling import sentence_keys
-from ..shared.explored import share
 from ..shared.failures import (
     ChosenHead,
     FailureTables,
@@ -45,6 +44,7 @@ from ..shared.failures import (
     shown_failure_tables,
     tables_of_heads,
 )
+from ..shared.measures import share
 from ..shared.options import FailureOptions
 from .decisions import (
     ALL,

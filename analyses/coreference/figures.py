@@ -30,7 +30,7 @@ from ...reports.drawing import (
 )
 from ...reports.format import ARROWS, best_head, head_name, percent, rows_of
 from ...reports.shapes import by_bins, heads_map, intervals, mark_head, move_apart, name_rows
-from ..shared.explored import address
+from ..shared.measures import address
 from .decisions import BASELINES, DIRECTIONS, column_name
 
 _BASELINES = {

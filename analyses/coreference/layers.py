@@ -8,8 +8,8 @@ from typing import Any
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ...storage.writing import amount
-from ..shared.explored import share
 from ..shared.layers import ByLayer, by_layer, sentences_about
+from ..shared.measures import share
 from .rows import CoreferenceQuestion, CoreferenceResults, Mentions, address_of, of_policy
 
 

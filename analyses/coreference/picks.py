@@ -15,7 +15,7 @@ from jaxtyping import Bool, Int
 from ...corpora_loaders.coreference import Mention
 from ...extractors import MapBatch, Window
 from ..dependency.decisions import word_positions
-from ..shared.picked import picked_kinds, read_in
+from ..shared.picks import picked_kinds, read_in
 from .decisions import DIRECTIONS, Choice, Traits, agree, antecedent_hits, nearest_first
 
 PICKS = (

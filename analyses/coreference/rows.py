@@ -21,8 +21,8 @@ from ..counting.outcomes import Counts
 from ..counting.resampling import check_limit
 from ..questions import Question
 from ..shared.control import requests_with_control
-from ..shared.explored import address
 from ..shared.head_counts import HeadCounts
+from ..shared.measures import address
 from ..shared.merged_facts import key_of_texts, merges_by
 from ..shared.options import CountOptions
 from ..shared.previews import Answers

@@ -21,7 +21,8 @@ from ..contract import OptionError
 from ..counting.best_head import best_head, cells_of_groups, heldout, intervals, rate, rates, sum_groups
 from ..counting.held_out import heldout_gain
 from ..counting.outcomes import Counts, OutcomeCounts
-from .decisions import READINGS, ScoredWords, head_hits
+from ..shared.picks import READINGS
+from .decisions import ScoredWords, head_hits
 from .options import Gold
 
 ALL = "all"
@@ -30,14 +31,6 @@ ALL_NO_PUNCT_ROOT = "all-nopunct-noroot"
 TOTALS = (ALL, ALL_NO_PUNCT, ALL_NO_PUNCT_ROOT)
 """The names of rows over several relations: every word (as in the paper's "All"), every word but punctuation (as the
 paper's probes are scored), and every word but punctuation and roots, which no head can get right."""
-
-
-FOUND = {
-    "basic": "syntactic head",
-    "enhanced": "syntactic head, or one of several with this relation,",
-    "pairs": "partner, or one of several with this label,",
-}
-"""What a head is asked to find, by the gold."""
 
 
 @dataclass(frozen=True)
@@ -214,6 +207,21 @@ class DependencyAccuracy(OutcomeCounts):
         group, sentence = np.divmod(decisions // n_numbers, n_sentences)
         return group, sentence, of_heads.reshape(len(decisions), *hits.shape[1:]), of_baselines.cpu().numpy()
 
+    def gold_facts(self) -> tuple[str, ...]:
+        """Say what was left out of enhanced dependencies, or of pairs."""
+        if self.trees == "basic":
+            return ()
+        roots, empty_nodes, words = self.left_out.tolist()
+        if self.trees == "pairs":
+            partners = "pairs of words, of which one has to be found for each label of a word"
+            return (f"gold: {partners}; left out: {words:,} words that have no partner",)
+        return (
+            "gold: the enhanced dependencies, of which one has to be found for each relation of a word; left out: "
+            f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes, and hence {words:,} words that "
+            "have no other head",
+            "rules that know parts of speech are counted for basic trees only",
+        )
+
 
 def inventory(corpus: Corpus, trees: Gold) -> Counter[str]:
     """Return the relations of a corpus, as they are counted (`counted_relations`), each with the number of its words.
@@ -357,19 +365,3 @@ def _best_row(
         **heldout(correct, total),
         **heldout_gain(rows, subsets, replicates, ascending),
     }
-
-
-def gold_facts(metric: DependencyAccuracy) -> tuple[str, ...]:
-    """Say what was left out of enhanced dependencies, or of pairs."""
-    if metric.trees == "basic":
-        return ()
-    roots, empty_nodes, words = metric.left_out.tolist()
-    if metric.trees == "pairs":
-        partners = "pairs of words, of which one has to be found for each label of a word"
-        return (f"gold: {partners}; left out: {words:,} words that have no partner",)
-    return (
-        "gold: the enhanced dependencies, of which one has to be found for each relation of a word; left out: "
-        f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes, and hence {words:,} words that have "
-        "no other head",
-        "rules that know parts of speech are counted for basic trees only",
-    )

@@ -13,7 +13,6 @@ from ..counting.comparable import Comparable
 from ..questions import AnalysisOfQuestions
 from ..shared.control import control_record
 from ..shared.options import ControlOptions, EnsembleOptions
-from .accuracy import gold_facts
 from .best_heads import BestHeads, best_table
 from .control import Control
 from .ensembles import Ensembles
@@ -64,7 +63,7 @@ class Dependency(
             cells=heads.cells,
             best=best,
             min_count=counts.min_count,
-            map_facts=(*maps, *gold_facts(counts.metric), *asked_phrases(counts.facts.asked, counts.metric.groups)),
+            map_facts=(*maps, *counts.metric.gold_facts(), *asked_phrases(counts.facts.asked, counts.metric.groups)),
             trees=counts.metric.trees,
             claimed=heads.claimed,
             unclaimed=heads.unclaimed,

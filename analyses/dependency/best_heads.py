@@ -14,17 +14,14 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from ...corpora_loaders import OFFSETS
-from ...reports.columns import Explored, Schema, TableColumn, bar
+from ...reports.columns import Explored, Schema, TableColumn
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Measure
 from ...reports.explorer.references import Reference
 from ...reports.format import (
     ARROWS,
-    best_direction,
-    best_offset,
     head_name,
     percent,
-    rare_in_parentheses,
     rows_of,
     shown_rows,
 )
@@ -35,12 +32,11 @@ from ..counting.best_head import sum_groups
 from ..counting.held_out import heldout_baseline, heldout_rate
 from ..counting.outcomes import effective_units
 from ..counting.resampling import FEWEST_UNITS
-from ..shared.best_heads import best_accuracy_column, best_head_column, estimate, heldout_columns
-from ..shared.explored import bounds as bounds_of_heads
-from ..shared.explored import head_measures, points, share
 from ..shared.head_counts import MODEL
+from ..shared.measures import bounds as bounds_of_heads
+from ..shared.measures import head_measures, points, share
 from ..shared.references import Rule, best_rule, marks_of, over_rule
-from .accuracy import FOUND, TOTALS
+from .columns import BEST, CELLS
 from .findings import findings_of
 from .rows import (
     MEAN,
@@ -49,105 +45,18 @@ from .rows import (
     DependencyResults,
     PlanContext,
     Words,
+    is_total,
     measure_id,
     reference_id,
     style_of,
 )
 
-CELLS = Schema(
-    "dependency",
-    "One row per relation, direction, layer and head.",
-    (
-        TableColumn("relation", "text", "the relation, or `all`, `all-nopunct`, `all-nopunct-noroot`"),
-        TableColumn("direction", "text", "the direction in which attention is read"),
-        TableColumn("layer head", "number from 1", "the attention head"),
-        TableColumn("correct", "count", "words whose syntactic head is found"),
-        TableColumn("total", "count", "words of the relation"),
-        TableColumn(
-            "accuracy",
-            "share",
-            "`correct` / `total`",
-            explored=Explored(
-                "Dependency accuracy",
-                "{relation}, {arrow}",
-                "The share of words whose {heads} is the most attended other word.",
-                counted="total",
-            ),
-        ),
-        TableColumn("reach", "share", "only of causal models: the words whose syntactic head this direction can reach"),
-    ),
-)
-
-BEST = Schema(
-    "dependency_best",
-    "One row per relation: its best attention head, baselines and controls.",
-    (
-        TableColumn("relation", "text", "the relation", "relation"),
-        TableColumn("total", "count", "words of the relation", "n", cell=rare_in_parentheses),
-        best_head_column(
-            "the attention head with the largest count",
-            "The <i>syntactic</i> head of a word is the word it depends on.",
-        ),
-        TableColumn(
-            "direction",
-            "text",
-            "the direction in which it is largest",
-            "direction",
-            cell=best_direction,
-            help="<b>dep→head</b>: the dependent attends to its syntactic head (the largest value in the dependent’s "
-            "row). <b>head→dep</b>: the syntactic head is the word that attends most to the dependent (the largest "
-            "value in its column).{both}",
-        ),
-        TableColumn("tied", "count", "heads and directions with this count"),
-        TableColumn("correct", "count", "words whose syntactic head is found"),
-        bar("accuracy", "offset_accuracy"),
-        best_accuracy_column("the n words with that relation whose head", "words", "sentences"),
-        TableColumn("offset", "number, words", "the best fixed distance: +1 is the next word, −1 the word before"),
-        TableColumn("offset_correct", "count", "words whose syntactic head is at this distance"),
-        TableColumn(
-            "offset_accuracy",
-            "share",
-            "`offset_correct` / `total`",
-            "offset",
-            beside=best_offset,
-            beside_in="any",
-            help="The accuracy of a guess that always points the same number of words to the right (+) or left (−), "
-            "for the best number from −5 to +5. A head that does no better may know nothing but positions.",
-        ),
-        estimate(
-            "gain",
-            "points",
-            "`accuracy` − `offset_accuracy`",
-            "gain",
-            "The accuracy minus that of the offset, on the words that chose both. It is too high by the luck of the "
-            "choice.",
-            room="page",
-        ),
-        *heldout_columns(
-            "found and scored words over all halves of all splits; each word counts once per split",
-            "sentences",
-            ends=" The farther it falls below the accuracy, the more of the accuracy was due to luck in the choice.",
-            room="page",
-        ),
-        estimate(
-            "heldout_gain",
-            "points",
-            "`heldout_accuracy` − the accuracy of the offset that was chosen on the other half",
-            "held-out gain",
-            "The held-out accuracy minus that of an offset that was chosen and scored on the same halves. If it is not "
-            "above 0 with its whole interval, there is no evidence that a head knows more than positions.",
-        ),
-        TableColumn(
-            "reach",
-            "share",
-            "only of causal models: the words whose syntactic head `direction` can reach",
-            "in reach",
-            help="The share of the n words whose syntactic head can be found in this direction at all. In a causal "
-            "model, a word attends only to words before it: <b>dep→head</b> reaches the heads before a word, "
-            "<b>head→dep</b> those after it, and <b>both</b> (the sum of the two directions) every word but roots.",
-        ),
-    ),
-)
+FOUND = {
+    "basic": "syntactic head",
+    "enhanced": "syntactic head, or one of several with this relation,",
+    "pairs": "partner, or one of several with this label,",
+}
+"""What a head is asked to find, by the gold."""
 
 DIRECTIONS_IN_WORDS = {"dep->head": "dependent → head", "head->dep": "head → dependent", "both": "both directions"}
 """The directions of attention in words and arrows."""
@@ -231,9 +140,8 @@ class BestHeads(DependencyQuestion):
 
     def values(self, answer: Found, results: DependencyResults) -> Mapping[str, Any]:
         """Return a relation as an example, and what is said of the maps."""
-        no_example = (*TOTALS, "punct", "_")
-        rows = shown_rows(results.best, results.min_count)
-        relations = [row for row in rows if row["is_frequent"] and row["relation"] not in no_example]
+        rows = [row for row in shown_rows(results.best, results.min_count) if not is_total(row["relation"])]
+        relations = [row for row in rows if row["is_frequent"] and row["relation"] not in ("punct", "_")]
         return {
             "example": relations[0] if relations else None,
             "min_count": results.min_count,
@@ -295,7 +203,7 @@ def _reference(
 
 def claims(best: pd.DataFrame, counts: Words) -> tuple[tuple[str, ...], int]:
     """Return the relations with enough words in enough sentences, and how many others have enough words."""
-    single = [row for row in shown_relations(best) if row["relation"] not in TOTALS]
+    single = [row for row in shown_relations(best) if not is_total(row["relation"])]
     frequent = [row["relation"] for row in single if row["total"] >= counts.min_count]
     units = {name: effective_units(counts.members[name], counts.subsets, counts.replicates) for name in frequent}
     names = tuple(name for name in frequent if units[name] >= FEWEST_UNITS)

@@ -12,7 +12,7 @@ from ...reports.columns import Schema, TableColumn
 from ...reports.explorer.contribution import Contribution
 from ...reports.finding import Finding
 from ..shared.control import OfCopies
-from ..shared.explored import share
+from ..shared.measures import share
 from .findings import strongest_rule
 from .rows import DependencyQuestion, DependencyResults, Words, address_of, count_claims
 

@@ -28,11 +28,7 @@ from ...corpora_loaders.enhanced import counted_arcs
 from ...corpora_loaders.tags import UPOS
 from ...corpora_loaders.tree import counted_relations, plain_relation
 from ...extractors import DIRECTIONS, MapBatch
-from ..shared.picked import read_in
-
-READINGS = (*DIRECTIONS, "both")
-"""How a map may be read: in either of the `DIRECTIONS`, or as the sum of both, α_ij + α_ji, in which a causal head can
-show any pair of words."""
+from ..shared.picks import READINGS, read_in
 
 TAGS = (*sorted(UPOS), "another tag")
 """The universal parts of speech, and one for all other tags."""

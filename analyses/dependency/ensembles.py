@@ -32,7 +32,7 @@ from ..shared.ensembles import (
     shown_ensembles,
     with_intervals,
 )
-from ..shared.explored import share
+from ..shared.measures import share
 from ..shared.options import CountOptions, EnsembleMethod, EnsembleOptions
 from .findings import strongest_rule
 from .rows import SHOWN, DependencyQuestion, DependencyResults, LookupContext, PlanContext, Read, Words, address_of

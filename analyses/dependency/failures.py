@@ -29,7 +29,6 @@ from ...storage.writing import amount
 from ..contract import Request
 from ..counting.counting import CountMaps
 from ..counting.exact_sums import ConfiguredSums
-from ..shared.explored import share
 from ..shared.failures import (
     ChosenHead,
     FailureTables,
@@ -41,9 +40,11 @@ from ..shared.failures import (
     shown_failure_tables,
     tables_of_heads,
 )
+from ..shared.measures import share
 from ..shared.options import FailureOptions
+from ..shared.picks import READINGS
 from .accuracy import TOTALS, check_relations, members_by_group
-from .decisions import READINGS, TAGS, ScoredWords, tag_indices
+from .decisions import TAGS, ScoredWords, tag_indices
 from .picks import HEAD, PICKS, picks, relationships
 from .rows import SHOWN, DependencyQuestion, DependencyResults, PlanContext, Words, address_of
 

@@ -26,7 +26,7 @@ from ...reports.drawing import (
 )
 from ...reports.format import ARROWS, best_head, head_name, rows_of, shown_rows
 from ...reports.shapes import heads_map, intervals, mark_head, row_columns
-from ..shared.explored import address
+from ..shared.measures import address
 from .accuracy import TOTALS
 
 Row = dict[str, Any]

@@ -12,7 +12,7 @@ from ...reports.finding import Finding
 from ...reports.format import head_name
 from ...storage.writing import amount, verb
 from ..counting.held_out import NO_CLAIM, side_of_baseline, side_of_zero
-from ..shared.explored import points, share
+from ..shared.measures import points, share
 from .rows import SHOWN, DependencyResults, address_of, count_claims
 
 _TAGS = {

@@ -11,9 +11,8 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.references import Reference
 from ...reports.finding import Finding
 from ...storage.writing import amount
-from ..shared.explored import share
 from ..shared.layers import ByLayer, by_layer, mean_of, sentences_about
-from .accuracy import members_of
+from ..shared.measures import share
 from .findings import strongest_rule
 from .rows import MEAN, DependencyQuestion, DependencyResults, Words, address_of, count_claims, reference_id
 
@@ -25,10 +24,7 @@ class Layers(DependencyQuestion):
 
     def find(self, counts: Words, lookups: Any, earlier: Mapping[str, Any]) -> dict[str, ByLayer]:
         """Return what the best head of each layer finds for each row with words of which heads can find the head."""
-        copies = [
-            (members_of(copy.groups, copy.split_counts()[0], counts.facts.asked), copy.split_counts()[0])
-            for copy in counts.copies()
-        ]
+        copies = [(counts.members_of(copy), copy.split_counts()[0]) for copy in counts.copies()]
         return {
             name: by_layer(
                 rows, counts.subsets, counts.replicates, [(members[name], subsets) for members, subsets in copies]

@@ -14,7 +14,7 @@ from jaxtyping import Int
 from ...corpora_loaders import Sentence, coarse_relation, is_punct
 from ...corpora_loaders.tree import counted_relations
 from ...extractors import DIRECTIONS, MapBatch
-from ..shared.picked import picked_kinds, read_in
+from ..shared.picks import picked_kinds, read_in
 from .decisions import ScoredWords, head_hits, word_positions
 
 Array = npt.NDArray[np.int64]

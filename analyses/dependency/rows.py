@@ -29,15 +29,15 @@ from ..counting.resampling import FEWEST_UNITS, check_limit
 from ..questions import Question
 from ..shared.control import requests_with_control
 from ..shared.ensembles import divide_rows
-from ..shared.explored import address
 from ..shared.head_counts import HeadCounts
+from ..shared.measures import address
 from ..shared.merged_facts import key_of_texts
 from ..shared.options import CountOptions
-from ..shared.picked import read_in
+from ..shared.picks import READINGS, read_in
 from ..shared.previews import Answers
 from ..shared.record import MapFacts, map_facts
 from .accuracy import TOTALS, DependencyAccuracy, RowChoice, check_relations, inventory, members_of, words_by_group
-from .decisions import READINGS, ScoredWords, head_guesses, word_positions
+from .decisions import ScoredWords, head_guesses, word_positions
 from .options import DependencyOptions
 
 Array = npt.NDArray[Any]
@@ -123,7 +123,11 @@ class Words(HeadCounts[DependencyFacts, DependencyAccuracy]):
     @cached_property
     def members(self) -> dict[str, list[int]]:
         """The indices of the counts that each row of the tables counts."""
-        return members_of(self.metric.groups, self.subsets, self.facts.asked)
+        return self.members_of(self.metric)
+
+    def members_of(self, metric: DependencyAccuracy) -> dict[str, list[int]]:
+        """Return the indices of the counts of a metric, such as a copy's, that each row of the tables counts."""
+        return members_of(metric.groups, metric.split_counts()[0], self.facts.asked)
 
     @cached_property
     def relations(self) -> dict[str, frozenset[str]]:
@@ -230,6 +234,11 @@ def guesses_of_heads(options: DependencyOptions, *, is_causal: bool) -> Guesses 
         return None  # the explorer draws the basic trees, by which it would call right picks wrong
     names = READINGS if is_causal or options.both else DIRECTIONS
     return Guesses(names, partial(head_guesses, readings=len(names)))
+
+
+def is_total(relation: str) -> bool:
+    """Return whether the name of a row is that of a total over all relations."""
+    return relation in TOTALS
 
 
 def style_of(row: Row) -> str:

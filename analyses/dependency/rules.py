@@ -39,7 +39,7 @@ from ..counting.held_out import HeldOutRate, gain_columns, heldout_rate, split_d
 from ..counting.outcomes import Counts, OutcomeCounts
 from ..shared.best_heads import estimate
 from ..shared.options import CountOptions
-from .best_heads import BEST
+from .columns import BEST
 from .decisions import TAGS, ScoredWords, tag_indices
 from .rows import DependencyQuestion, DependencyResults, PlanContext, Words, style_of
 

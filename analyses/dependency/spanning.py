@@ -30,9 +30,9 @@ from ..counting.outcomes import SPLITS, Counts
 from ..counting.resampling import FEWEST_UNITS, effective_number, halves, poisson_weights
 from ..shared.best_heads import accuracy_column, heldout_columns
 from ..shared.ensembles import name_reading
-from ..shared.explored import address, points, share
+from ..shared.measures import address, points, share
 from ..shared.options import EnsembleOptions
-from .decisions import READINGS
+from ..shared.picks import READINGS
 from .rows import DependencyQuestion, DependencyResults, LookupContext, PlanContext, Read, Words
 
 Array = npt.NDArray[Any]

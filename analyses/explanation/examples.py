@@ -11,7 +11,7 @@ from .attention.exact_adversary import exact_attention, is_solvable
 from .attention.measures import jsd
 from .attention.two_words import decoders, farthest_on_two_words, has_decoder
 from .contract.results import Highlight, HighlightedText
-from .examination.tested import Tested
+from .examination.subject import Tested
 from .methods.correlation import gradient_importance
 from .methods.single_token import TEST as SINGLE
 from .methods.single_token import in_context

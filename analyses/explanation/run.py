@@ -26,7 +26,7 @@ from .examination.options import ExplainOptions, Loaded
 from .examination.parts import examine_parts
 from .examination.record import notes, phrases
 from .examination.sources import Classifiers, ModelSource, Transformers, load_saved, workers_for
-from .examination.tested import Tested
+from .examination.subject import Tested
 from .examination.texts import check_read, class_numbers, read_texts, without_unreadable
 from .examples import highlight_texts
 

@@ -16,7 +16,7 @@ from ...extractors.layers import LayerWeights
 from ...reports.columns import Explored, Schema, TableColumn
 from ...reports.explorer.contribution import Contribution
 from ..contract import Request
-from ..shared.explored import head_measures
+from ..shared.measures import head_measures
 from .rows import NormCounts, NormQuestion, NormResults, PlanContext
 
 COPYING = Schema(

@@ -204,7 +204,7 @@ class FrequencyCorrelation(ExactMetric):
         special = torch.isin(batch.classes.cpu(), torch.tensor(_SPECIAL)).long()
         tokens = torch.stack([key_of_token, positions, ids, special], dim=-1)[is_token]  # (tokens of the batch, 4)
         chunks = [*self._chunks(), *_within([_sort_tokens(tokens, values)], int(self.level))]
-        self._hold(chunks)
+        self._replace_sample(chunks)
         if _size(chunks) > self.most_tokens:
             self._thin()
 
@@ -269,8 +269,8 @@ class FrequencyCorrelation(ExactMetric):
         """Return the parts of the sample, each as its tokens and their values."""
         return list(zip(self.tokens, self.values, strict=True))
 
-    def _hold(self, chunks: list[tuple[Tensor, Tensor]]) -> None:
-        """Keep these parts as the sample."""
+    def _replace_sample(self, chunks: list[tuple[Tensor, Tensor]]) -> None:
+        """Make these parts the sample, each given by its tokens and their values, as `_chunks` returns them."""
         self.tokens = [tokens for tokens, _ in chunks]
         self.values = [values for _, values in chunks]
 
@@ -282,7 +282,7 @@ class FrequencyCorrelation(ExactMetric):
             level += 1
             chunks = _within(chunks, level)
         self.level = torch.full_like(self.level, level)
-        self._hold(chunks)
+        self._replace_sample(chunks)
 
     def _compact(self) -> tuple[Tensor, Tensor]:
         """Replace the parts of the sample by one that is sorted, and return it."""
@@ -290,7 +290,7 @@ class FrequencyCorrelation(ExactMetric):
         if len(chunks) > 1:
             tokens, values = (torch.cat(parts) for parts in zip(*chunks, strict=True))
             chunks = [_sort_tokens(tokens, values)]
-        self._hold(chunks)
+        self._replace_sample(chunks)
         return chunks[0]
 
 

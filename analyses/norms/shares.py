@@ -33,7 +33,7 @@ from ...reports.tables import records
 from ..contract import Request
 from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, add_values, floating
-from ..shared.explored import address, head_measures, share
+from ..shared.measures import address, head_measures, share
 from .rows import NormCounts, NormQuestion, NormResults, OfLayers, PlanContext, layers_table
 
 SHARES = Schema(

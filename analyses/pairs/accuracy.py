@@ -23,7 +23,7 @@ from ..contract import Request
 from ..counting.comparable import Comparable, Measured
 from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, floating, to_fixed_point
-from ..shared.explored import address, share
+from ..shared.measures import address, share
 from .rows import PairCounts, PairQuestion, PairResults, PlanContext, nats_bounds
 from .scores import ScoreMaker
 

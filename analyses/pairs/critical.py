@@ -21,7 +21,7 @@ from ..contract import Request
 from ..counting.counting import CountMaps
 from ..counting.exact_sums import ExactMetric, floating, to_fixed_point
 from ..dependency.decisions import word_positions
-from ..shared.explored import head_measures
+from ..shared.measures import head_measures
 from .rows import ALL, PairCounts, PairQuestion, PairResults, PlanContext
 
 CHANGE = "difference difference_low difference_high"

@@ -17,7 +17,7 @@ from ...reports.format import head_name, rows_of
 from ...reports.table import ShownTable
 from ...storage.writing import amount, verb
 from ..comparison.differences import holm
-from ..shared.explored import address
+from ..shared.measures import address
 from .accuracy import Scores, mcnemar
 from .options import PairsOptions
 from .rows import ALL, LookupContext, PairCounts, PairQuestion, PairResults, PlanContext, nats_bounds

@@ -25,7 +25,7 @@ from ...reports.format import direction as shown_direction
 from ...reports.shapes import signed_heatmap
 from ...reports.table import ShownTable
 from ..shared.correlation import CORRELATIONS, correlation
-from ..shared.explored import address, head_measures, share
+from ..shared.measures import address, head_measures, share
 from .rows import ProbeQuestion, ProbeResults, Tested
 from .scores import score_texts
 

@@ -23,7 +23,7 @@ from ...storage.writing import amount
 from ..comparison.differences import LEVEL
 from ..counting.held_out import NO_CLAIM
 from ..counting.resampling import FEWEST_UNITS
-from ..shared.explored import points, share
+from ..shared.measures import points, share
 from .rows import MIXED, ProbeQuestion, ProbeResults, StateTried, Tested, layer_name, place_in_table
 from .state_scores import OF_LAYER, StateScores, contrast_rows, first_columns, state_rows
 from .trainings.state_folds import GOLD, MODEL, RANDOM_WEIGHTS

@@ -22,7 +22,7 @@ from ...storage.writing import amount
 from ..counting.best_head import interval as bootstrap_interval
 from ..counting.held_out import NO_CLAIM
 from ..counting.resampling import FEWEST_UNITS
-from ..shared.explored import points, share
+from ..shared.measures import points, share
 from .methods import BASELINES, RANDOM, color, meaning
 from .rows import NAME, Attempt, ProbeQuestion, ProbeResults, Tested, TestedWords, deviation, mean, scores
 

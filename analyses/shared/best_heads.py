@@ -36,6 +36,7 @@ def accuracy_column(help_text: str) -> TableColumn:
 
 def best_accuracy_column(share: str, counted: str, units: str) -> TableColumn:
     """Return the column of the accuracy of best heads, which is the share of something that is found."""
+    # Whoever shows the column fills in the places in braces: whether there are intervals, and how many heads there are.
     return accuracy_column(
         f"The share of {share} is found{{interval}}. The head was chosen as the best of {{choices}} on these same "
         f"{counted}, so its accuracy is too high as an estimate for other {units}."

@@ -27,7 +27,7 @@ from ..counting.held_out import interval_of_halves
 from ..counting.outcomes import SPLITS
 from ..counting.resampling import FEWEST_UNITS, effective_number
 from .best_heads import estimate, heldout_columns
-from .explored import points, share
+from .measures import points, share
 from .options import EnsembleMethod
 
 Array = npt.NDArray[Any]

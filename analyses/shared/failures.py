@@ -15,7 +15,7 @@ from ...reports.format import direction, head_name, rows_of
 from ...reports.table import ShownTable
 from ..counting.best_head import STANDARD_ERRORS, rate
 from .best_heads import accuracy_column, estimate
-from .explored import address
+from .measures import address
 
 
 class FailureTables(NamedTuple):

@@ -12,7 +12,7 @@ from ...reports.explorer.references import LayerCurve
 from ..counting.best_head import heldout
 from ..counting.held_out import HeldOutRate, gain_columns, heldout_by_layer, interval_around, mean_rate, standard_error
 from ..counting.outcomes import Counts
-from .explored import finite_values, points, share
+from .measures import finite_values, points, share
 
 DIGITS = 4
 SHOWN = 3

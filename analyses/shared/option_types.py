@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
+from ...corpora_loaders.formats import NAMES
 from ..contract import OptionError
 from .numbers import Count, OptionalNumber
 
@@ -42,9 +43,8 @@ FormatName = Annotated[
     str | None,
     arg(
         metavar="NAME",
-        help="The format of the corpus: conllu (also CoNLL-X), conllu-plus (also .cupt), conllx8, conll2009, "
-        "conll2008, malt-tab, clark, conll2012, semeval2010, gap, jsonlines, or one that an installed package adds. By "
-        "default, it is detected, which is not possible for formats of packages.",
+        help=f"The format of the corpus: {NAMES}, or one that an installed package adds. By default, it is detected, "
+        "which is not possible for formats of packages.",
     ),
 ]
 

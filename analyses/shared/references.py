@@ -13,7 +13,7 @@ from ...reports.explorer.references import Mark, Values
 from ...reports.format import head_name
 from ..counting.best_head import STANDARD_ERRORS
 from ..counting.held_out import HeldOutRate, interval_around, standard_error
-from .explored import DIGITS, finite_values
+from .measures import DIGITS, finite_values
 
 _TOO_FEW = "undefined: all of it is in one half of the text"
 

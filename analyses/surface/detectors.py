@@ -36,11 +36,10 @@ from ..contract import OptionError, Request
 from ..counting.counting import CountMaps
 from ..counting.exact_sums import ExactMetric, add_values, floating, to_fixed_point
 from ..counting.resampling import FEWEST_UNITS, poisson_weights
-from ..shared.explored import address, finite_values, share
+from ..shared.measures import address, finite_values, share
 from ..shared.options import CountOptions
 from .batches import check_shape
 from .labels import MoreLabels
-from .options import SurfaceOptions
 from .rows import PlanContext, Statistics, SurfaceQuestion, SurfaceResults, measure_id
 
 LENGTH = 50
@@ -110,7 +109,7 @@ class Detectors(SurfaceQuestion):
 
     def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Read repeated sequences with the model and with copies that have random weights, and the corpus."""
-        number = plan_context.options[SurfaceOptions].detectors
+        number = plan_context.chosen.detectors
         if not number:
             return
         setting, maker = plan_context.setting, replace(plan_context.maker, level="token", merge="norm")

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact
 from ...reports.format import percent
-from ..shared.explored import names_of
+from ..shared.measures import names_of
 from .figures import entropy_figure
 from .rows import Statistics, SurfaceQuestion, SurfaceResults, measure_id
 

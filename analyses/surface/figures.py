@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...reports.drawing import BLACK, BLUE, COLUMN, ORANGE, PAGE, TEXT, by_layer, finish, panels, with_style
-from ..shared.explored import address, names_of
+from ..shared.measures import address, names_of
 from .rows import has
 from .statistics import LEARNED_SINK
 

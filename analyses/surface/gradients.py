@@ -26,7 +26,7 @@ from ...reports.tables import records
 from ..contract import Request, Setting
 from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, add_values, floating
-from ..shared.explored import head_measures
+from ..shared.measures import head_measures
 from .options import SurfaceOptions
 from .rows import PlanContext, Statistics, SurfaceQuestion, SurfaceResults, class_names, measure_id
 
@@ -72,7 +72,7 @@ class Gradients(SurfaceQuestion):
 
     def requests(self, plan_context: PlanContext) -> Iterable[Request]:
         """Count the gradients of the first inputs if the model has what the loss needs."""
-        setting, chosen = plan_context.setting, plan_context.options[SurfaceOptions]
+        setting, chosen = plan_context.setting, plan_context.chosen
         if chosen.gradients == "none":
             return ()
         obstacle, head = _check_loss(chosen.gradients, setting)

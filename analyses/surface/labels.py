@@ -16,7 +16,7 @@ from ...reports.format import name_head, percent
 from ...reports.table import ShownTable
 from ...storage.writing import amount, verb
 from ..contract import OptionSet
-from ..shared.explored import address, names_of, share
+from ..shared.measures import address, names_of, share
 from .options import ReadingOptions
 from .rows import (
     CLASSES,

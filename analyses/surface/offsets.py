@@ -15,7 +15,7 @@ from ...reports.drawing import TEXT, finish, number_ticks, panels, with_style
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Profile
 from ...reports.shapes import heatmap
-from ..shared.explored import names_of
+from ..shared.measures import names_of
 from .rows import Statistics, SurfaceQuestion, SurfaceResults
 
 OFFSETS = Schema(

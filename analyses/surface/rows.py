@@ -18,7 +18,7 @@ from ..contract import OptionError, OptionSet, PlanCounts, Request, Setting
 from ..counting.counting import CountMaps
 from ..counting.metric import Metric
 from ..questions import Question
-from ..shared.explored import names_of
+from ..shared.measures import names_of
 from ..shared.merged_facts import merges_by
 from ..shared.options import CountOptions
 from ..shared.previews import Answers
@@ -86,6 +86,7 @@ class PlanContext:
 
     Attributes:
         options, setting: those of the run.
+        chosen: the options of the analysis.
         request: the request for the statistics, which is shared with the analysis ``clusters``.
         maker: the maker of its maps.
         reading: how the maps are read.
@@ -95,6 +96,7 @@ class PlanContext:
 
     def __init__(self, options: OptionSet, setting: Setting) -> None:
         self.options, self.setting = options, setting
+        self.chosen = options[SurfaceOptions]
         self.request, self.maker, self.reading = plan_reading(options, setting)
         self.asked: dict[str, int] = {}
         self.notes: list[str] = []

@@ -21,7 +21,7 @@ from ...reports.table import ShownTable
 from ...reports.tables import records
 from ..contract import Request
 from ..counting.comparable import Comparable, Measured
-from ..shared.explored import address, head_measures, names_of, share
+from ..shared.measures import address, head_measures, names_of, share
 from .figures import special_figure, statistics_figure
 from .rows import (
     CLASSES,

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ...corpora_loaders.describing import amount
 from ..comparison.differences import Difference, differences, without_deviations
 from ..counting.comparable import Comparable, Measured
-from ..shared.explored import points
+from ..shared.measures import points
 
 Array = npt.NDArray[Any]
 

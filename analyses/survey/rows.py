@@ -23,7 +23,7 @@ from ...storage.short_names import distinguishing
 from ..comparison.results import Contrast
 from ..dependency.accuracy import TOTALS, RowChoice
 from ..questions import Question
-from ..shared.explored import address
+from ..shared.measures import address
 from .collecting import Collector
 
 About = Literal["maps", "models"]

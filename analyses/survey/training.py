@@ -43,7 +43,7 @@ from ..counting.held_out import HeldOutRate, heldout_by_layer, interval_around, 
 from ..counting.outcomes import Counts
 from ..dependency.accuracy import TOTALS
 from ..dependency.findings import strongest_rule
-from ..shared.explored import share
+from ..shared.measures import share
 from .checkpoints import TrainingStep, checkpoints_of, half_gain_step
 from .collecting import CellCounts, Collector, KeptCell
 from .rows import SurveyFacts, SurveyQuestion, averaged_relations, rows_table

@@ -36,7 +36,7 @@ from ..counting.comparable import replicate_order
 from ..counting.held_out import choice_deviations, gain_columns
 from ..counting.resampling import effective_number_drawn
 from ..dependency.accuracy import ALL
-from ..dependency.decisions import READINGS
+from ..shared.picks import READINGS
 from .choosers import ChooserContrast, Choosers, Loss, ModelChoosers, transfer_findings
 from .collecting import CellCounts, Collector, KeptCell
 from .kept_counts import KeptCounts, kept_counts

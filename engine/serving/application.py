@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ...analyses.coreference.decisions import DIRECTIONS
-from ...analyses.dependency.decisions import READINGS
+from ...analyses.shared.picks import READINGS
 from ...corpora_loaders import AttentionologyError, Corpus
 from ...reports.explorer.data import Bench, DrawnSentence, Explorer, HeadName, Live, LiveModel, plain_json
 from ...reports.page import read_bundle, served_page

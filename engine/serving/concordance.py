@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from ...analyses.dependency.accuracy import ALL, ALL_NO_PUNCT, ALL_NO_PUNCT_ROOT
-from ...analyses.dependency.decisions import READINGS, head_guesses, word_positions
+from ...analyses.dependency.decisions import head_guesses, word_positions
 from ...analyses.dependency.picks import PICKS, relationships
+from ...analyses.shared.picks import READINGS
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.tree import is_punct
 from ...extractors import MapBatch, MapMaker, SharedBatch, shared_batches

@@ -194,8 +194,10 @@ class _ReadAgain(Sequence[LayerWeights]):
         return len(self._readers)
 
     def __getitem__(self, index: Any) -> Any:
+        """Read the weights of a layer."""
         weights = self._readers[index]()
-        # Constants made of the weights are kept from one reading to the next; a mark tells whether they still hold.
+        # What was computed from the weights at an earlier reading need not be computed again. Each constant is beside
+        # the mark of the weights that it was computed from, which tells whether they are still the same.
         layer = range(len(self))[index]  # the same for a negative index
         weights.__dict__["_marked_constants"] = self._constants.setdefault(layer, {})
         return weights

@@ -265,6 +265,7 @@ class _Store:
         bytes_of_word = self.encoder.width * torch.finfo(_TYPES[self.dtype]).bits // 8
         words = sum(len(layers) * sum(map(len, self.of_part(part))) for part, layers in missing.items())
         if words:
+            # All layers have folders within the same one, and hence on the same disk.
             check_space(next(iter(self.folders.values())), words * bytes_of_word, "the hidden states need")
 
     def states(self, *, made: int) -> StoredStates:

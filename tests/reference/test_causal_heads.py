@@ -17,7 +17,7 @@ from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import MapBatch
-from attentionology.reports.heads.explored import opening
+from attentionology.reports.heads.explorer_data import opening
 from tests import tiny
 from tests.dependency import dependency_section, explored_dependency, made_results
 from tests.maps import RELATIONS, batch_of, random_corpus

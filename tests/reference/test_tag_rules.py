@@ -15,7 +15,7 @@ import attentionology
 from attentionology.analyses.counting.held_out import interval_around, standard_error
 from attentionology.analyses.counting.resampling import halves, poisson_weights
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.dependency.best_heads import BEST
+from attentionology.analyses.dependency.columns import BEST
 from attentionology.analyses.dependency.figures import best_heads_figure
 from attentionology.analyses.dependency.rules import (
     NEAREST,

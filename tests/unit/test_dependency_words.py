@@ -8,11 +8,11 @@ import pandas as pd
 
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.dependency.best_heads import best_table
-from attentionology.analyses.dependency.decisions import READINGS
 from attentionology.analyses.dependency.findings import findings_of, strongest_rule
 from attentionology.analyses.dependency.rows import DependencyResults
 from attentionology.analyses.dependency.rules import Rules
 from attentionology.analyses.shared.failures import FailureTables
+from attentionology.analyses.shared.picks import READINGS
 from attentionology.reports.explorer.contribution import join_contributions
 from tests.dependency import explored_dependency, made_results
 from tests.maps import counted_words

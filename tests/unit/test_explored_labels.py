@@ -10,9 +10,9 @@ from attentionology.analyses.ablation.heads import ABLATION
 from attentionology.analyses.clusters.clusters import HEAD_EMBEDDING
 from attentionology.analyses.coreference.best_heads import CELLS as MENTIONS
 from attentionology.analyses.coreference.best_heads import OVER_RULE as OVER_RULES
-from attentionology.analyses.dependency.best_heads import CELLS as WORDS
 from attentionology.analyses.dependency.best_heads import DIRECTIONS_IN_WORDS as ARROWS
 from attentionology.analyses.dependency.best_heads import GAINS, OVER_RULE
+from attentionology.analyses.dependency.columns import CELLS as WORDS
 from attentionology.analyses.norms.shares import SHARES
 from attentionology.analyses.surface.gradients import GRADIENTS
 from attentionology.analyses.surface.shares import SURFACE

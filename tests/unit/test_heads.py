@@ -15,7 +15,7 @@ from attentionology.engine.shown_heads import Shown
 from attentionology.extractors import DIRECTIONS
 from attentionology.reports.drawing import BLUE, GREEN, GREY, ORANGE
 from attentionology.reports.heads import LAYOUTS, HeadView, Layout, as_text, draw, draw_into
-from attentionology.reports.heads.explored import as_explorer, opening
+from attentionology.reports.heads.explorer_data import as_explorer, opening
 from attentionology.reports.heads.figure import label_places
 from attentionology.reports.shapes import signed_heatmap
 from tests.maps import inflate

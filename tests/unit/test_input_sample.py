@@ -25,9 +25,10 @@ from attentionology.analyses.coreference.decisions import (
 )
 from attentionology.analyses.counting.resampling import sentence_keys
 from attentionology.analyses.counting.stored_metrics import MetricStates, add_up
-from attentionology.analyses.dependency.decisions import READINGS, ScoredWords, head_guesses, head_hits
+from attentionology.analyses.dependency.decisions import ScoredWords, head_guesses, head_hits
 from attentionology.analyses.plans import Guesses
 from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
+from attentionology.analyses.shared.picks import READINGS
 from attentionology.analyses.shared.sampled_input import LEVELS, NO_GUESS
 from attentionology.corpora_loaders import Sentence
 from attentionology.engine.results.explorer import _explain_absence, _notes, _sample

@@ -81,9 +81,9 @@ def test_what_is_said_of_a_probe_under_each_condition():
         "It is not compared: a claim needs bootstrap replicates and an effective number of 20 sentences or more."
     )
     less_than_control = (
-        f"{begins} other {ends}, clearly less than on its control task (70.0 %, -10.0 points); {strongest}. It finds "
+        f"{begins} other {ends}, clearly fewer than on its control task (70.0 %, -10.0 points); {strongest}. It finds "
         "clearly more than “best offset” (+10.0 points [5.0, 15.0]), not clearly more than “attention” (+1.0 points "
-        "[-1.0, 3.0]) and clearly less than “best single head” (-5.7 points [-9.3, -2.3])."
+        "[-1.0, 3.0]) and clearly fewer than “best single head” (-5.7 points [-9.3, -2.3])."
     )
     assert dict(score_texts(replace(found, probes=("other",)))) == {"other": less_than_control}
     few = replace(found, probes=("attention",), units=FEWEST_UNITS - 0.01)

@@ -12,9 +12,9 @@ import pytest
 
 from attentionology.analyses import ExampleOptions
 from attentionology.analyses.alignment import links as links_module
-from attentionology.analyses.alignment.drawn import PairsToDraw
 from attentionology.analyses.alignment.inputs import read_bitext
 from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions, LinkOptions
+from attentionology.analyses.alignment.sample_maps import PairsToDraw
 from attentionology.analyses.alignment.series import TO_SOURCE, Series
 from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
 from attentionology.analyses.shared.sampled_input import LEVELS

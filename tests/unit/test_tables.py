@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.shared.explored import head_measures
+from attentionology.analyses.shared.measures import head_measures
 from attentionology.engine.results.explorer import MOST_FINDINGS, _findings, _for_all_heads
 from attentionology.reports.columns import Explored, Schema, TableColumn, bar, bounds
 from attentionology.reports.explorer.data import Measure

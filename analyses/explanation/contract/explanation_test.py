@@ -151,8 +151,8 @@ class ExplanationTest:
             any training.
         examine: computes the columns that need no other model, with one value per text of a batch; NaN for no value.
         compare: compares the tested model with other models on the same texts. It is called only if models are
-            trained, with an object of `attentionology.analyses.explanation.examination.tested.Tested`, and the findings
-            of the tests in ``after`` that have run, by name.
+            trained, with an object of `attentionology.analyses.explanation.examination.subject.Tested`, and the
+            findings of the tests in ``after`` that have run, by name.
         conclude: computes what follows from the per-text table when it has all columns of ``examine``.
         summarize: makes the ``tables`` of `Findings.measured`, given the names of the classes and the bootstrap over
             the tested texts.

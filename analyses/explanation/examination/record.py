@@ -15,7 +15,7 @@ from ....probes.classifiers import AttentionClassifier
 from ....storage.plugins import extensions
 from ....storage.writing import amount
 from ...shared.record import describe_command, describe_corpus, describe_files
-from .tested import Tested
+from .subject import Tested
 
 _NAMES = {"train": "training texts", "dev": "dev texts", "test": "tested texts"}
 _ABBREVIATIONS = {"lstm": "LSTM", "cnn": "CNN", "han": "hierarchical"}

@@ -9,7 +9,7 @@ from ....extractors import Attend, probabilities
 from ..attention.readings import Given, reading, uniform_rows
 from ..contract.explanation_test import SHARE, Column, ExplanationTest, Findings, Question
 from ..examination.sources import Classifiers, words_only
-from ..examination.tested import Tested
+from ..examination.subject import Tested
 from ..examination.texts import words_of
 
 

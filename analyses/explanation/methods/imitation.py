@@ -16,7 +16,7 @@ from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, TEXT, finish, panel, 
 from ..attention.readings import ModelReading, chance, curve_points, divergences, reading
 from ..contract.explanation_test import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
 from ..contract.results import ExplainResults
-from ..examination.tested import Tested
+from ..examination.subject import Tested
 from ..examination.texts import words_of
 from ..showing.plots import MOST_JSD, draw_adversaries, max_attention_figure
 

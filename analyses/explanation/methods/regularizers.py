@@ -25,7 +25,7 @@ from ..contract.registry import column_of, owner_of, registered_tests, with_unit
 from ..contract.results import ExplainResults
 from ..contract.summary import OVERALL, Bootstrap, summarize
 from ..examination.sources import Classifiers, words_only
-from ..examination.tested import Tested
+from ..examination.subject import Tested
 from ..showing.columns import shown_bounds, shown_value
 from ..showing.plots import clip_name, has_values
 

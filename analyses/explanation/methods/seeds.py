@@ -10,7 +10,7 @@ from ....extractors.replaceable.attention_model import Words
 from ..attention.batch import Rows
 from ..attention.readings import ModelReading, chance, curve_points, divergences, reading
 from ..contract.explanation_test import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
-from ..examination.tested import Tested
+from ..examination.subject import Tested
 from ..showing.plots import max_attention_figure
 
 

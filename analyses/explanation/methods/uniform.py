@@ -10,7 +10,7 @@ from ..attention.interventions import answers
 from ..attention.measures import jsd, tvd
 from ..attention.readings import uniform_rows
 from ..contract.explanation_test import NATS, SHARE, TVD, Column, ExplanationTest, Findings, Question
-from ..examination.tested import Tested
+from ..examination.subject import Tested
 
 
 def uniform_attention(batch: TextBatch) -> Rows:

@@ -146,7 +146,7 @@ class TestTheSameAgain:
 
         for name, broken in (
             ("attentionology.probes.classifiers.trainings.train", stops),
-            ("attentionology.analyses.explanation.examination.tested.examine", stops_examining),
+            ("attentionology.analyses.explanation.examination.subject.examine", stops_examining),
         ):
             with monkeypatch.context() as patched:
                 patched.setattr(name, broken)

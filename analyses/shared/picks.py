@@ -15,6 +15,10 @@ from jaxtyping import Bool, Int
 
 from ...extractors import DIRECTIONS, MapBatch
 
+READINGS = (*DIRECTIONS, "both")
+"""How a map may be read: in either of the `DIRECTIONS`, or as the sum of both, α_ij + α_ji, in which a causal head can
+show any pair of words."""
+
 Kinds = npt.NDArray[np.int8]  # the number of a kind: how a candidate is related to the word that picks
 
 

@@ -12,12 +12,12 @@ from .rows import CoreferenceQuestion, CoreferenceResults, Mentions
 _MIN_DOCUMENTS = 10
 
 
-class Scored(CoreferenceQuestion):
+class Coverage(CoreferenceQuestion):
     """Which mentions could be scored?"""
 
     name = "scored"
     needs = ("best_heads",)
-    template = Path(__file__).with_name("scored.html.j2")
+    template = Path(__file__).with_name("coverage.html.j2")
 
     def find(self, counts: Mentions, lookups: Any, earlier: Mapping[str, Any]) -> Mapping[str, int]:
         """Return the numbers of mentions, which were counted when the best heads were looked up."""
