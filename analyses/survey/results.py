@@ -24,6 +24,7 @@ from .accuracy import Accuracy, MatrixMaker, accuracies_table
 from .cells import Cells, fit_table
 from .contrasts import Differences
 from .rows import CONTRASTS, SurveyFacts, SurveyQuestion, grid_size, rows_table
+from .seed_contrasts import SeedDifferences
 from .seed_matches import SeedMatches
 from .seeds import Seeds
 from .training import SURVEY_TRAINING, Training
@@ -38,6 +39,7 @@ QUESTIONS: tuple[SurveyQuestion, ...] = (
     Training(),
     Seeds(),
     SeedMatches(),
+    SeedDifferences(),
     Cells(),
 )
 """The questions of a survey, in the order of the page."""
@@ -48,7 +50,7 @@ SCHEMAS = tuple(
 """The tables that a survey writes, the one of the best heads first."""
 
 
-_FINDINGS_FIRST = ("training", Seeds.name, SeedMatches.name, CONTRASTS, Treebanks.name)
+_FINDINGS_FIRST = ("training", SeedDifferences.name, Seeds.name, SeedMatches.name, CONTRASTS, Treebanks.name)
 """The questions whose findings come first."""
 
 MOST_SHOWN = 5
