@@ -16,11 +16,12 @@ from attentionology.analyses.contract import OptionError
 from attentionology.analyses.counting.comparable import Comparable, Measured
 from attentionology.analyses.counting.multi_bootstrap import mean_over_seeds, multi_bootstrap, seed_draws
 from attentionology.analyses.survey.collecting import KeptCell
-from attentionology.analyses.survey.results import Survey, survey_section
+from attentionology.analyses.survey.results import SCHEMAS, Survey, survey_section
 from attentionology.analyses.survey.seed_contrasts import SeedContrastCollector, group_contrast
 from attentionology.analyses.survey.seed_groups import seed_groups, seed_patterns
 from attentionology.analyses.survey.seed_matches import MatchCollector, Profiles, match_rows
 from attentionology.analyses.survey.seeds import SeedCollector, SeedCounts
+from tests.shown_tables import assert_declared
 
 REPLICATES = 400
 
@@ -329,6 +330,14 @@ def test_findings_compare_groups_and_say_how_far_seeds_vary():
     assert "of the heads of seed 0 of m in t find the same relations as a head of another seed" in texts[2]
     assert "(4 other seeds; " in texts[2]
     assert [finding.address for finding in survey.findings[:3]] == ["#seed_contrasts", "#seeds", "#seed_matches"]
+
+
+def test_values_are_of_the_types_that_the_reference_gives_them():
+    survey = survey_of(seeds_of(0.0, 0.05, 0.1, -0.1, 0.02), seeds_of(0.1, 0.2, 0.2, 0.3, 0.1))
+    tables = survey_section(survey).tables
+    assert_declared(tables, SCHEMAS)
+    assert (tables["survey_seed_contrasts"]["difference"] < 0).all()
+    assert {"survey_seeds", "survey_seed_heads"} < {*tables}
 
 
 def test_the_figure_has_a_dot_for_each_seed():
