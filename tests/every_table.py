@@ -108,7 +108,7 @@ def everything_written(folder: Path) -> Written:
     run("analyze", "--model", masked, "--corpus", first, *ablation, *SHORT)
     surface = ("--analyses", "surface", "--detectors", 2)
     run("analyze", "--model", model, "--corpus", first, *surface, *SHORT)
-    run("analyze", "--model", masked, "--pairs", "sample", "--needed-heads", 1, "--limit", 2)
+    run("analyze", "--model", masked, "--minimal-pairs", "sample", "--needed-heads", 1, "--limit", 2)
     run("analyze", "--model", model, "--text", folder / "text.txt", "--segments", 3)
     of_mentions = ("--ensembles", 2, "--control", "random-init", "--failures", "best")
     run("analyze", "--model", model, "--corpus", folder / "gap.tsv", *of_mentions, *SHORT)
