@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+import transformers
 from scipy.optimize import linear_sum_assignment
 
+import attentionology
+from attentionology import CorpusOptions, CountOptions
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.counting.comparable import Comparable, Measured
 from attentionology.analyses.counting.multi_bootstrap import mean_over_seeds, multi_bootstrap, seed_draws
@@ -21,6 +25,7 @@ from attentionology.analyses.survey.seed_contrasts import SeedContrastCollector,
 from attentionology.analyses.survey.seed_groups import seed_groups, seed_patterns
 from attentionology.analyses.survey.seed_matches import MatchCollector, Profiles, match_rows
 from attentionology.analyses.survey.seeds import SeedCollector, SeedCounts
+from tests import tiny
 from tests.shown_tables import assert_declared
 
 REPLICATES = 400
@@ -352,3 +357,32 @@ def test_the_figure_has_a_dot_for_each_seed():
     means = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "|"]
     np.testing.assert_allclose(means, [np.mean(values) for values in expected])
     assert sum(len(lines.get_paths()) for lines in axes.collections) == 2  # intervals of the group with five seeds
+
+
+def test_a_copy_with_permuted_heads_has_the_same_accuracies(tmp_path):
+    """A survey of a model and of a copy whose heads are permuted within layers."""
+    size = {"hidden_size": 48, "num_attention_heads": 6, "max_position_embeddings": 200}
+    tiny.saved(tmp_path / "m-seed_0", seed=5, **size)
+    shutil.copytree(tmp_path / "m-seed_0", tmp_path / "m-seed_1")
+    model = transformers.AutoModel.from_pretrained(tmp_path / "m-seed_1")
+    rng, orders = np.random.default_rng(2), []
+    for layer in model.encoder.layer:
+        orders.append(rng.permutation(6))
+        rows = np.concatenate([np.arange(8 * head, 8 * head + 8) for head in orders[-1]])
+        for projection in (layer.attention.self.query, layer.attention.self.key, layer.attention.self.value):
+            projection.weight.data, projection.bias.data = projection.weight.data[rows], projection.bias.data[rows]
+        layer.attention.output.dense.weight.data = layer.attention.output.dense.weight.data[:, rows]
+    model.save_pretrained(tmp_path / "m-seed_1")
+    models = [tmp_path / f"m-seed_{seed}" for seed in (0, 1)]
+    options = [CorpusOptions(limit=40), CountOptions(min_count=30, replicates=20)]
+    survey = attentionology.survey(models, "sample", options=options, progress=False)
+    accuracies = survey.tables["survey_seeds"].set_index("relation")
+    assert accuracies.loc["all", ["sd", "seeds"]].tolist() == [0, 2]
+    # Heads that find equally many words of one half are chosen by their place, and may find other words of the other.
+    assert accuracies.loc[accuracies["n"] >= 30, "sd"].max() < 0.01
+    heads = survey.tables["survey_seed_heads"]
+    assert len(heads) == 3 * 6
+    assert (heads["similarity"] > 1 - 1e-9).all()
+    assert (heads["layer"] == heads["other_layer"]).all()
+    found = [orders[row.layer - 1][row.other_head - 1] + 1 for row in heads.itertuples()]
+    assert found == heads["head"].tolist()
