@@ -119,7 +119,7 @@ def everything_written(folder: Path) -> Written:
     run("survey", *grid, "--control", "random-init", *SHORT)
     again = [_model(folder / f"again-{seed}", seed + 3) for seed in range(2)]
     seeds = ("--seeds", "first=checkpoint-*", "again=again-*")
-    run("survey", "--models", model, other, *again, "--treebanks", first, *seeds, *SHORT)
+    run("survey", "--models", model, other, *again, "--treebanks", first, *seeds, "--min-count", 5, *SHORT)
     run("probe", "--model", model, "--train", first, "--test", second, "--epochs", 1, "--seeds", 1, "--tree", *SHORT)
     of_states = ("--probe", "attention", "arcs", "distance", "label:upos", "--layers", 0, "mix", "--rank", 4)
     run("probe", "--model", model, "--train", first, "--test", second, "--seeds", 1, *of_states, "--codelength", *SHORT)

@@ -16,8 +16,9 @@ from ...reports.finding import Finding
 from ...reports.format import head_name, rows_of
 from ...reports.table import ShownTable
 from ..comparison.differences import holm
+from ..counting.comparable import mcnemar
 from ..shared.explored import address
-from .accuracy import Scores, mcnemar
+from .accuracy import Scores
 from .options import PairsOptions
 from .rows import ALL, LookupContext, PairCounts, PairQuestion, PairResults, PlanContext, nats_bounds
 from .scores import EstimateMaker, WithoutMaker, by_pair
