@@ -47,7 +47,7 @@ SURVEY_SEED_HEADS = Schema(
         TableColumn(
             "threshold", "number, 0 to 1", "the 95th percentile of the similarities of matches if profiles are shuffled"
         ),
-        TableColumn("above", "0 or 1", "whether `similarity` is above `threshold`"),
+        TableColumn("above", "count", "1 if `similarity` is above `threshold`, else 0"),
     ),
 )
 

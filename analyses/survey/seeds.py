@@ -61,9 +61,9 @@ SURVEY_SEEDS = Schema(
             "mean",
             beside=lambda row: row["values"] if row["seeds"] < FEWEST_SEEDS else bounds()(row),
         ),
-        TableColumn("sd", "share", "the standard deviation of the accuracies over seeds", "SD over seeds"),
+        TableColumn("sd_seeds", "share", "the standard deviation of the accuracies over seeds", "SD over seeds"),
         TableColumn(
-            "se",
+            "se_sentences",
             "share",
             "the standard error of the accuracy of one seed over sentences, as the root of the mean square over seeds",
             "SE over sentences",
@@ -239,8 +239,8 @@ def relation_rows(
             "mean": mean.value,
             "low": low,
             "high": high,
-            "sd": float(values.std(ddof=1)),
-            "se": math.sqrt(sum(error**2 for error in errors) / len(errors)),
+            "sd_seeds": float(values.std(ddof=1)),
+            "se_sentences": math.sqrt(sum(error**2 for error in errors) / len(errors)),
             "values": values_in_words(families, values),
             "by_seed": values.tolist(),
             "layers": ", ".join(f"{layer} (×{n})" if n > 1 else str(layer) for layer, n in sorted(layers.items())),
@@ -318,16 +318,17 @@ def _findings(answer: SeedRows, survey: SurveyFacts) -> Iterator[Finding]:
             rows = [row for row in frequent if (row["group"], row["treebank"], row["map"]) == key]
             if not rows:
                 continue
-            wider = [row for row in rows if row["sd"] > row["se"]]  # no, if there is no standard error
-            widest = max(rows, key=lambda row: row["sd"])
+            wider = [row for row in rows if row["sd_seeds"] > row["se_sentences"]]  # no, if there is no standard error
+            widest = max(rows, key=lambda row: row["sd_seeds"])
             where = f"{survey.short_treebanks[treebank]} in {amount(widest['seeds'], 'seeds')} of {short}"
             row = survey.best_row(next(iter(survey.seed_groups[group].values())), *key[1:], widest["relation"])
             rule = "" if row is None else f"; strongest rule {share(strongest_rule(row, pd.DataFrame()).rate)}"
+            sd, se = percent(widest["sd_seeds"]), percent(widest["se_sentences"])
             spread = f"{percent(min(widest['by_seed']))} to {percent(max(widest['by_seed']))} %"
             yield Finding(
                 f"{len(wider)} of {len(rows)} relations of {where}: the accuracy varies more over seeds than that of "
                 f"one seed does over sentences. Most: {widest['relation']}, "
-                f"{share(widest['mean'], widest['low'], widest['high'])} (n = {widest['n']:,}; {spread}; SD "
-                f"{percent(widest['sd'])} over seeds, standard error {percent(widest['se'])} over sentences{rule}).",
+                f"{share(widest['mean'], widest['low'], widest['high'])} (n = {widest['n']:,}; {spread}; SD {sd} over "
+                f"seeds, standard error {se} over sentences{rule}).",
                 "#seeds",
             )

@@ -218,9 +218,9 @@ def test_accuracies_are_those_of_the_best_head_of_each_seed():
     values = 0.5 + np.array(shifts)
     assert (det["group"], det["treebank"], det["map"], det["seeds"], det["n"]) == ("m-seed_*", "t", "weight", 5, 90)
     assert det["mean"] == pytest.approx(values.mean())
-    assert det["sd"] == pytest.approx(math.sqrt(((values - values.mean()) ** 2).sum() / 4))
+    assert det["sd_seeds"] == pytest.approx(math.sqrt(((values - values.mean()) ** 2).sum() / 4))
     errors = [one.measured[0].deviations.std(ddof=1) for one in families.values()]
-    assert det["se"] == pytest.approx(math.sqrt(np.mean(np.square(errors))))
+    assert det["se_sentences"] == pytest.approx(math.sqrt(np.mean(np.square(errors))))
     assert det["values"] == "0: 50.0; 1: 60.0; 2: 60.0; 3: 70.0; 4: 60.0"
     assert det["layers"] == "1, 3 (×4)"
     assert (det["above_offset"], det["above_offset_min"], det["above_offset_max"]) == (3.6, 3, 5)
@@ -233,7 +233,7 @@ def test_sd_of_copies_is_0():
     families = seeds_of(0.0, 0.0, 0.0)
     collector = SeedCollector(seed_groups(models_of(families), {}))
     collector.add("t", cells_of(families, counts(1, 1, 1)), lambda first, other: "paired")
-    assert [row["sd"] for row in collector.collected().rows] == [0.0, 0.0]
+    assert [row["sd_seeds"] for row in collector.collected().rows] == [0.0, 0.0]
     assert all(math.isnan(row["low"]) for row in collector.collected().rows)
 
 
@@ -377,9 +377,9 @@ def test_a_copy_with_permuted_heads_has_the_same_accuracies(tmp_path):
     options = [CorpusOptions(limit=40), CountOptions(min_count=30, replicates=20)]
     survey = attentionology.survey(models, "sample", options=options, progress=False)
     accuracies = survey.tables["survey_seeds"].set_index("relation")
-    assert accuracies.loc["all", ["sd", "seeds"]].tolist() == [0, 2]
+    assert accuracies.loc["all", ["sd_seeds", "seeds"]].tolist() == [0, 2]
     # Heads that find equally many words of one half are chosen by their place, and may find other words of the other.
-    assert accuracies.loc[accuracies["n"] >= 30, "sd"].max() < 0.01
+    assert accuracies.loc[accuracies["n"] >= 30, "sd_seeds"].max() < 0.01
     heads = survey.tables["survey_seed_heads"]
     assert len(heads) == 3 * 6
     assert (heads["similarity"] > 1 - 1e-9).all()
