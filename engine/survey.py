@@ -22,6 +22,7 @@ from ..analyses.shared.record import describe_command, flat_options
 from ..analyses.survey.collecting import KeptCell
 from ..analyses.survey.results import QUESTIONS, Survey, survey_section
 from ..analyses.survey.rows import CellResult
+from ..analyses.survey.seed_groups import seed_patterns
 from ..reports.page import Section
 from ..reports.progress import Stages, showing
 from ..reports.run_folder import RunFolder
@@ -50,6 +51,7 @@ def survey(
     maps: str | Sequence[str] | None = None,
     options: OptionGroup | Sequence[OptionGroup] = (),
     relation: str = GridOptions.relation,
+    seeds: str | Sequence[str] = (),
     out: str | Path | None = None,
     overwrite: bool = False,
     reports: bool = CellOptions.reports,
@@ -70,6 +72,8 @@ def survey(
         options: one option group, or several of different classes, for example ``CountOptions(min_count=20)``,
             ``CorpusOptions(limit=500)`` or ``PartOptions(parts=Path("parts"))`` for a survey that can be continued.
         relation: the relation that the figures show.
+        seeds: models that differ only by their seeds, such as ``"small=runs/small-*"``. Default: those whose names
+            differ only in the number after ``seed``.
         out: the folder for the report, its tables and figures; None to write nothing.
         overwrite: whether to replace the folder of an earlier survey.
         reports: whether to write a report of each cell to ``out/runs``, to which the heads on the page lead.
@@ -104,7 +108,7 @@ def survey(
     with showing(progress):
         return execute_survey(
             SurveyOptions(
-                grid=GridOptions(names_in(models), names_in(treebanks), names_in(kinds), relation),
+                grid=GridOptions(names_in(models), names_in(treebanks), names_in(kinds), relation, names_in(seeds)),
                 cells=CellOptions(
                     merge=of_maps.merge,
                     normalize=of_maps.normalize,
@@ -245,6 +249,7 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
         relation=plan.options.shown_relation,
         min_count=plan.options.count.min_count,
         left_out=plan.left_out,
+        seeds=seed_patterns(grid.seeds, grid.models),
     )
     asked = ((question.name, question.collector(survey)) for question in QUESTIONS)
     collectors = {name: collector for name, collector in asked if collector is not None}

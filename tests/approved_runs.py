@@ -87,6 +87,10 @@ def save_models(folder: Path) -> None:
     for seed in (0, 1):
         save_same_everywhere(folder / f"checkpoint-{seed + 1}", seed)
     shutil.copytree(folder / "trained", folder / "checkpoint-300")
+    for seed in range(5):
+        save_same_everywhere(folder / f"net-seed_{seed}-long", seed)
+        if seed < 3:
+            save_same_everywhere(folder / f"net-seed_{seed}-short", 10 + seed)
 
 
 def save_corpora(folder: Path) -> None:
@@ -222,6 +226,12 @@ COMMANDS: dict[str, tuple[object, ...]] = {
         *("survey", "--models", "checkpoint-1", "checkpoint-2", "checkpoint-300", "--reports"),
         *("--treebanks", "a.conllu", "b.conllu", "c.conllu", "broken.conllu", "--maps", "weight", "norm"),
         *("--replicates", 100, "--seed", 4, "--min-count", 6),
+    ),
+    "seeds": (
+        *("survey", "--models", *(f"net-seed_{seed}-long" for seed in range(5))),
+        *(f"net-seed_{seed}-short" for seed in range(3)),
+        *("--treebanks", "a.conllu", "--replicates", 100, "--seed", 4, "--min-count", 20, "--relation", "det"),
+        *("--relations", "all-nopunct-noroot", "det", "nsubj", "case", "obj", "punct"),
     ),
 }  # fmt: skip
 """The command that counts each run; it is run in the folder of the models and corpora."""

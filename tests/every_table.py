@@ -108,7 +108,7 @@ def everything_written(folder: Path) -> Written:
     run("analyze", "--model", masked, "--corpus", first, *ablation, *SHORT)
     surface = ("--analyses", "surface", "--detectors", 2)
     run("analyze", "--model", model, "--corpus", first, *surface, *SHORT)
-    run("analyze", "--model", masked, "--pairs", "sample", "--needed-heads", 1, "--limit", 2)
+    run("analyze", "--model", masked, "--minimal-pairs", "sample", "--needed-heads", 1, "--limit", 2)
     run("analyze", "--model", model, "--text", folder / "text.txt", "--segments", 3)
     of_mentions = ("--ensembles", 2, "--control", "random-init", "--failures", "best")
     run("analyze", "--model", model, "--corpus", folder / "gap.tsv", *of_mentions, *SHORT)
@@ -117,6 +117,9 @@ def everything_written(folder: Path) -> Written:
     run("compare", *runs)
     grid = ("--models", model, other, third, "--treebanks", first, second, "--maps", "weight", "norm")
     run("survey", *grid, "--control", "random-init", *SHORT)
+    again = [_model(folder / f"again-{seed}", seed + 3) for seed in range(2)]
+    seeds = ("--seeds", "first=checkpoint-*", "again=again-*")
+    run("survey", "--models", model, other, *again, "--treebanks", first, *seeds, "--min-count", 5, *SHORT)
     run("probe", "--model", model, "--train", first, "--test", second, "--epochs", 1, "--seeds", 1, "--tree", *SHORT)
     of_states = ("--probe", "attention", "arcs", "distance", "label:upos", "--layers", 0, "mix", "--rank", 4)
     run("probe", "--model", model, "--train", first, "--test", second, "--seeds", 1, *of_states, "--codelength", *SHORT)

@@ -35,7 +35,11 @@ KNOWN = {tuple(row) for row in rows_of(MARKS)}
 LIMITS = {-2, -1, 0, 1, 100, 102, 180}
 """Limits of panels that do not depend on what is shown."""
 
-NAMED_BY_DATA = {"analyses.survey.training.training_figure", "analyses.explanation.showing.plots.violins"}
+NAMED_BY_DATA = {
+    "analyses.survey.training.training_figure",
+    "analyses.survey.seeds.seeds_figure",
+    "analyses.explanation.showing.plots.violins",
+}
 """Figures whose labels are relations, classes or runs, and whose colors follow the order of these."""
 
 NAMES = {colors[0].lower(): name for name, colors in drawing.PALETTE["named"].items()}

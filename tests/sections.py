@@ -162,6 +162,7 @@ SURVEY: dict[str, Any] = {
     "curves_left_out": ["c1", "c2"],
     "first": "obj",
     "untested_pairs": 13,
+    "fewest_seeds": 5,
 }
 ALIGNMENT: dict[str, Any] = {
     "method": "cross-attention",
@@ -377,6 +378,15 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "[figure survey_training_2]",
             "as means over the relations with at least 11 words.",
             "tables/survey_training.csv, and so are the curves of c1, c2.",
+            '<h2 id="seeds-norm">',
+            "[survey_seeds] Each seed has",
+            "with fewer than 5 seeds, the value of each seed",
+            "[figure survey_seeds] The held-out",
+            '<h2 id="seed_matches-norm">',
+            "[survey_seed_matches] Heads of two",
+            '<h2 id="seed_contrasts-norm">',
+            "[survey_seed_differences] Differences",
+            "with fewer than 5, the difference of each seed",
             "What failed [survey_failures]",
             "fit the treebanks [survey_fit]",
             'document.querySelectorAll(".relation" + "-norm")];',

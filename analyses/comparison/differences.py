@@ -12,6 +12,8 @@
   difference of two accuracies over many sentences, and a poor one for a few decisions, which is one reason for the
   smallest number of decisions below which a group is not tested. An interval of a difference of shares is cut to the
   possible range, from −1 to 1. The p value does not depend on the cut.
+* Shares of decisions that were not chosen for, such as minimal pairs, are tested by McNemar's exact test if both sides
+  have made the same decisions: of those that only one side gets right, as many should be right on either side.
 * Holm's step-down procedure (1979) adjusts the p values of a family. The probability that any group of the family
   without a difference gets an adjusted p value below 0.05 is then at most 5 %, however the groups depend on each other.
   The intervals are not adjusted: each holds with 95 % confidence alone.
@@ -28,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..counting.best_head import STANDARD_ERRORS
-from ..counting.comparable import Comparable, Measured
+from ..counting.comparable import Comparable, Measured, mcnemar
 from ..counting.resampling import FEWEST_UNITS
 
 Array = npt.NDArray[Any]
@@ -63,6 +65,9 @@ class Difference:
     p: float = _NAN  # the two-sided p value of no difference; NaN if there is none
     p_holm: float = _NAN  # the p value adjusted for all tested groups of the family; NaN if the group is not among them
     reason: str = ""  # why a number is missing; empty if none is
+    # the decisions that only one of the runs gets right, if the p value is that of `mcnemar`
+    only_first: int | None = None
+    only_second: int | None = None
 
     @property
     def tested(self) -> bool:
@@ -77,14 +82,24 @@ class Difference:
 
 def without_deviations(row: Difference) -> Difference:
     """Return a difference whose statistics have no deviations, which are not needed to show it, to save memory."""
-    first, second = (measured and replace(measured, deviations=np.zeros(0)) for measured in (row.first, row.second))
+    first, second = (
+        measured and replace(measured, deviations=np.zeros(0), decisions={}) for measured in (row.first, row.second)
+    )
     return replace(row, first=first, second=second)
 
 
 def differences(
-    first: Comparable | None, second: Comparable | None, *, min_count: int, names: tuple[str, str] = ("A", "B")
+    first: Comparable | None,
+    second: Comparable | None,
+    *,
+    min_count: int,
+    names: tuple[str, str] = ("A", "B"),
+    is_paired: bool = False,
 ) -> tuple[Difference, ...]:
-    """Return the differences of all groups of a family; reasons for missing numbers call the runs by the ``names``."""
+    """Return the differences of all groups of a family; reasons for missing numbers call the runs by the ``names``.
+
+    If the runs have read the same inputs (``is_paired``), decisions are compared one by one where the runs have them.
+    """
     in_first = {measured.group: measured for measured in first.measured} if first else {}
     in_second = {measured.group: measured for measured in second.measured} if second else {}
     units = {run.unit for run in (first, second) if run}
@@ -93,6 +108,8 @@ def differences(
     tested = []
     for group in dict.fromkeys([*in_first, *in_second]):
         row, can_be_tested = _difference(group, in_first.get(group), in_second.get(group), names, largest)
+        if is_paired and not math.isnan(row.difference):
+            row, can_be_tested = _exactly_tested(row, can_be_tested)
         if can_be_tested and min(in_first[group].n, in_second[group].n) < min_count:
             row = replace(row, reason=f"not tested: fewer than {min_count:,} in one of the runs")
         elif can_be_tested and min(in_first[group].units, in_second[group].units) < FEWEST_UNITS:
@@ -134,6 +151,18 @@ def _difference(
     p = math.erfc(z / math.sqrt(2))  # two-sided, of a normal distribution
     low, high = max(row.difference - margin, -largest), min(row.difference + margin, largest)
     return replace(row, low=low, high=high, p=p), True
+
+
+def _exactly_tested(row: Difference, can_be_tested: bool) -> tuple[Difference, bool]:
+    """Return a difference with the p value of `mcnemar` if both sides have made the same decisions."""
+    of_first, of_second = (measured.decisions if measured else {} for measured in (row.first, row.second))
+    if not of_first or of_first.keys() != of_second.keys():
+        return row, can_be_tested
+    only_first = sum(right and not of_second[name] for name, right in of_first.items())
+    only_second = sum(right and not of_first[name] for name, right in of_second.items())
+    reason = "" if row.reason.startswith("not tested") else row.reason  # an interval may be missing all the same
+    p = mcnemar(only_first, only_second)
+    return replace(row, p=p, only_first=only_first, only_second=only_second, reason=reason), True
 
 
 def _constant(row: Difference, of_first: Array, of_second: Array) -> tuple[Difference, bool]:

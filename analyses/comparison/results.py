@@ -36,6 +36,12 @@ COMPARISON = Schema(
         ),
         TableColumn("difference low high", "as `unit` says", "`value_a` − `value_b`"),
         TableColumn("p p_holm", "p", "the p value, and the one that is adjusted for all tests of the family"),
+        TableColumn(
+            "only_a only_b",
+            "count",
+            "for minimal pairs that both sides have read: those that only one side gets right, which the p value, of "
+            "McNemar's exact test, is about",
+        ),
         TableColumn("choice_a choice_b", "text", "the head that the value belongs to, if one was chosen"),
         TableColumn("unit", "text", "the unit of the values; `%` if they are shares, `points` if they are gains"),
         TableColumn(
@@ -50,6 +56,8 @@ KINDS = replace(COMPARISON, name="contrasts", rows="The same for the kinds of ma
 SCHEMAS = (COMPARISON, KINDS)
 """The tables of comparisons of runs, and of kinds of maps."""
 
+
+_COUNTS = ("n_a", "n_b", "only_a", "only_b")
 
 GAIN = "points"
 """The unit of gains over rules."""
@@ -100,7 +108,10 @@ class Contrast:
             "partly paired": "Both sides share some of their inputs, so the intervals are partly paired.",
             "unpaired": "The intervals are not paired.",
         }
-        return f"Values: {self.quantity} ({self.unit}); n counts {self.counted}. {inputs[self.pairing]}"
+        exact = ""
+        if any(row.only_first is not None for row in self.differences):
+            exact = " The p values are those of McNemar's exact test, of what only one side gets right."
+        return f"Values: {self.quantity} ({self.unit}); n counts {self.counted}. {inputs[self.pairing]}{exact}"
 
     @property
     def scale(self) -> float:
@@ -167,7 +178,7 @@ class Comparison(Saved):
         The columns are those of `attentionology.analyses.comparison.results.COMPARISON`.
         """
         rows = [row_of(one, difference) for one in self.contrasts for difference in one.differences]
-        return pd.DataFrame(rows, columns=COMPARISON.names).astype({"n_a": "Int64", "n_b": "Int64"})
+        return pd.DataFrame(rows, columns=COMPARISON.names).astype(dict.fromkeys(_COUNTS, "Int64"))
 
     def __repr__(self) -> str:
         families = ", ".join(f"{one.analysis}: {one.first.name} − {one.second.name}" for one in self.contrasts)
@@ -194,7 +205,8 @@ def contrast(
         raise ValueError("neither side has this family of statistics")
     if first and second and first.seed != second.seed:
         pairing = "unpaired"  # replicate r of one side draws other sentences than that of the other side
-    rows = differences(first, second, min_count=min_count, names=(first_side.name, second_side.name))
+    short_names = first_side.name, second_side.name
+    rows = differences(first, second, min_count=min_count, names=short_names, is_paired=pairing == "paired")
     about = family.quantity, family.counted, family.unit
     names = first.names if first and second and first.names == second.names else {}
     return Contrast(analysis, family.family, first_side, second_side, pairing, rows, *about, names)
@@ -234,6 +246,8 @@ def row_of(one: Contrast, row: Difference) -> dict[str, Any]:
         "high": row.high,
         "p": row.p,
         "p_holm": row.p_holm,
+        "only_a": row.only_first,
+        "only_b": row.only_second,
         "unit": one.unit,
         "paired": one.pairing,
         "reason": row.reason,

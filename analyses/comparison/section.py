@@ -220,8 +220,10 @@ def shown_columns(contrast: Contrast, reports: Mapping[str, str]) -> list[TableC
             beside=bounds() if is_share else lambda row: number_interval(row["low"], row["high"]),
             beside_in="any",
         ),
-        TableColumn("p", "p", "", "p", cell=lambda row: p_value(row["p"]), room="page"),
     ]
+    if any(row.only_first is not None for row in contrast.differences):
+        columns.append(TableColumn("only_a only_b", "count", "", "only one right", cell=_only_one))
+    columns.append(TableColumn("p", "p", "", "p", cell=lambda row: p_value(row["p"]), room="page"))
     if contrast.tested:
         columns.append(TableColumn("p_holm", "p", "", "p (Holm)", cell=lambda row: p_value(row["p_holm"])))
     if any(side and side.choice for row in contrast.differences for side in (row.first, row.second)):
@@ -234,6 +236,11 @@ def shown_columns(contrast: Contrast, reports: Mapping[str, str]) -> list[TableC
 def _numbers(row: Row) -> str:
     """Write the numbers of decisions on both sides, once if they are the same."""
     return " / ".join(dict.fromkeys(f"{row[name]:,}" for name in ("n_a", "n_b") if not pd.isna(row[name])))
+
+
+def _only_one(row: Row) -> str:
+    """Write how many decisions only the first side and only the second one gets right."""
+    return "–" if pd.isna(row["only_a"]) else f"{row['only_a']:,} / {row['only_b']:,}"
 
 
 def p_value(p: float) -> str:

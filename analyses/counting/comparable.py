@@ -37,6 +37,8 @@ class Measured:
         units: the effective number of sentences, documents or other units that are resampled; NaN if it is unknown.
             Fewer than `attentionology.analyses.counting.resampling.FEWEST_UNITS` are not tested.
         rule: what the strongest rule that was counted finds of the same decisions, held out; NaN if there is none.
+        decisions: if the value is the share of decisions that are right and nothing was chosen, whether each of them
+            is, by its id. Two sides with the same ones are compared by `mcnemar`.
 
     Example:
         >>> import numpy as np
@@ -51,6 +53,7 @@ class Measured:
     choice: str = ""
     units: float = math.nan
     rule: float = math.nan
+    decisions: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +86,17 @@ class Comparable:
             for one in self.measured
         )
         return replace(self, measured=tuple(measured))
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Return the exact p value of McNemar's test, given how many decisions only one of two gets right.
+
+    Example:
+        >>> mcnemar(8, 2)
+        0.109375
+    """
+    n, least = only_first + only_second, min(only_first, only_second)
+    return min(1.0, float(2 * sum(math.comb(n, k) for k in range(least + 1)) / 2**n))
 
 
 def replicate_order(corpus: str, replicates: int) -> Array:

@@ -201,7 +201,10 @@ def comparable_accuracy(counts: PairCounts) -> tuple[Comparable, ...]:
             weights = counts.weights(known)
             with np.errstate(invalid="ignore"):
                 deviations = weights @ right / weights.sum(1) - (right.mean() if n else math.nan)
-            measured.append(Measured(name, float(right.mean()) if n else math.nan, n, deviations, units=n))
+            ids = counts.pairs["pair"].to_numpy()[known].tolist()
+            decisions = dict(zip(ids, (right > 0).tolist(), strict=True))
+            value = float(right.mean()) if n else math.nan
+            measured.append(Measured(name, value, n, deviations, units=n, decisions=decisions))
         return (Comparable("minimal pairs", tuple(measured), "pairs that are right", "pairs", counts.facts.seed),)
     return ()
 
@@ -219,14 +222,3 @@ def wilson(correct: int, total: int) -> tuple[float, float]:
 
     interval = binomtest(correct, total).proportion_ci(method="wilson")
     return float(interval.low), float(interval.high)
-
-
-def mcnemar(only_first: int, only_second: int) -> float:
-    """Return the exact p value of McNemar's test, given how many pairs only one of two is right about.
-
-    Example:
-        >>> mcnemar(8, 2)
-        0.109375
-    """
-    n, least = only_first + only_second, min(only_first, only_second)
-    return min(1.0, float(2 * sum(math.comb(n, k) for k in range(least + 1)) / 2**n))

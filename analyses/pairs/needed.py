@@ -17,8 +17,9 @@ from ...reports.format import head_name, rows_of
 from ...reports.table import ShownTable
 from ...storage.writing import amount, verb
 from ..comparison.differences import holm
+from ..counting.comparable import mcnemar
 from ..shared.measures import address
-from .accuracy import Scores, mcnemar
+from .accuracy import Scores
 from .options import PairsOptions
 from .rows import ALL, LookupContext, PairCounts, PairQuestion, PairResults, PlanContext, nats_bounds
 from .scores import EstimateMaker, WithoutMaker, by_pair

@@ -351,14 +351,16 @@ def survey_findings(survey: SurveyFacts) -> tuple[Finding, ...]:
     # A pair with means over treebanks is not listed by treebank again.
     pairs_with_means = {(mean.about, mean.contrast.first, mean.contrast.second) for mean in survey.means}
     models, findings = survey.short_models, []
-    on_curves = {step.name for steps in checkpoints_of(survey.models).values() for step in steps}
+    # What is said of the curve of a model says when it learns, and what is said of seeds how far they differ.
+    together = {step.name for steps in checkpoints_of(survey.models).values() for step in steps}
+    together |= {model for by_seed in survey.seed_groups.values() for model in by_seed.values()}
     for survey_contrast in (*survey.means, *survey.contrasts):
         about, contrast, treebank = survey_contrast.about, survey_contrast.contrast, survey_contrast.treebank
         rows = [row for row in contrast.tested if row.group not in TOTALS]
         if not rows or (treebank and (about, contrast.first, contrast.second) in pairs_with_means):
             continue
-        if {contrast.first.run, contrast.second.run} <= on_curves and about == "models":
-            continue  # what is said of the curve of a model says when it learns
+        if {contrast.first.run, contrast.second.run} <= together and about == "models":
+            continue
         n_treebanks = max(survey_contrast.treebanks.values(), default=1)
         where = (
             f" of {survey.short_treebanks[treebank]}" if treebank else f" (means over up to {n_treebanks} treebanks)"

@@ -24,6 +24,9 @@ from .accuracy import Accuracy, MatrixMaker, accuracies_table
 from .cells import Cells, fit_table
 from .contrasts import Differences
 from .rows import CONTRASTS, SurveyFacts, SurveyQuestion, grid_size, rows_table
+from .seed_contrasts import SeedDifferences
+from .seed_matches import SeedMatches
+from .seeds import Seeds
 from .training import SURVEY_TRAINING, Training
 from .transfer import SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS, Transfer, TransferRows
 from .treebanks import Treebanks
@@ -34,6 +37,9 @@ QUESTIONS: tuple[SurveyQuestion, ...] = (
     Differences(),
     Transfer(),
     Training(),
+    Seeds(),
+    SeedMatches(),
+    SeedDifferences(),
     Cells(),
 )
 """The questions of a survey, in the order of the page."""
@@ -43,6 +49,9 @@ SCHEMAS = tuple(
 )
 """The tables that a survey writes, the one of the best heads first."""
 
+
+_FINDINGS_FIRST = ("training", SeedDifferences.name, Seeds.name, SeedMatches.name, CONTRASTS, Treebanks.name)
+"""The questions whose findings come first."""
 
 MOST_SHOWN = 5
 """The number of findings that a terminal shows."""
@@ -142,7 +151,7 @@ class Survey(SurveyFacts, Saved):
     @property
     def findings(self) -> list[Finding]:
         """What was found, as the page and the terminal say it: when heads learn, and in what cells differ."""
-        order = {"training": 0, CONTRASTS: 1, Treebanks.name: 2}
+        order = {name: rank for rank, name in enumerate(_FINDINGS_FIRST)}
         answered = sorted(self.answered, key=lambda asked: order.get(asked[0].name, len(order)))
         of_questions = [question.findings(answer, self) for question, answer in answered]
         in_turn = (finding for findings in zip_longest(*of_questions) for finding in findings if finding is not None)

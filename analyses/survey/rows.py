@@ -25,6 +25,7 @@ from ..dependency.accuracy import TOTALS, RowChoice
 from ..questions import Question
 from ..shared.measures import address
 from .collecting import Collector
+from .seed_groups import seed_groups
 
 About = Literal["maps", "models"]
 """Whether a contrast is between kinds of maps of one model, or between models with one kind of map."""
@@ -108,6 +109,7 @@ class SurveyFacts:
 
     Attributes:
         collected: what questions have collected over the treebanks, by their names.
+        seeds: patterns of the names of models that differ only by their seeds, see `seed_groups`.
         out: the folder of the page, from which heads lead to the reports of cells; None if they lead nowhere.
     """
 
@@ -119,6 +121,7 @@ class SurveyFacts:
     min_count: int
     left_out: Mapping[str, str] = field(default_factory=dict)
     collected: Mapping[str, Any] = field(default_factory=dict)
+    seeds: Mapping[str, str] = field(default_factory=dict)
     out: Path | None = None
 
     @property
@@ -142,6 +145,11 @@ class SurveyFacts:
                 best = result.best[kind]
                 return next(iter(rows_of(best[best["relation"] == relation])), None)
         return None
+
+    @property
+    def seed_groups(self) -> dict[str, dict[str, str]]:
+        """The models that differ only by their seeds, by the group and the seed."""
+        return seed_groups(self.models, self.seeds)
 
     @property
     def short_models(self) -> dict[str, str]:

@@ -24,6 +24,7 @@ from ...analyses.shared.option_types import (
 )
 from ...analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from ...analyses.shared.part_options import PartOptions
+from ...analyses.survey.seed_groups import seed_patterns
 from ...extractors.model.named import DEMO
 from ...storage.paths import find_repetition
 from ..corpus import CorpusOptions
@@ -51,14 +52,20 @@ class GridOptions:
     """The relation that the terminal and the figures show; by default the first one of --relations, if it is given. The
     page has a selector for all relations, and the tables contain all of them."""
 
+    seeds: Annotated[tuple[str, ...], arg(metavar="NAME=PATTERN [NAME=PATTERN ...]")] = ()
+    """Models that differ only by the seed of their training: a name for them and a pattern of their names, in which one
+    * stands for the seed (small='runs/small-*'), which has letters and digits only. By default, models are seeds of one
+    another if their names differ only in the number after 'seed'."""
+
     def check(self) -> None:
-        """Raise `OptionError` if there are no models, treebanks or maps, or one of them is named twice."""
+        """Raise `OptionError` for a name that is given twice, for no names, and for seeds that are no models."""
         for flag, names in (("--models", self.models), ("--treebanks", self.treebanks), ("--maps", self.maps)):
             if not names:
                 raise OptionError(f"{flag} needs at least one name")
             if twice := find_repetition(names):
                 also = "" if twice[0] == twice[1] else f", also as {twice[1]}"
                 raise OptionError(f"{flag} names {twice[0]} twice{also}")
+        seed_patterns(self.seeds, self.models)
 
 
 @dataclass(frozen=True)

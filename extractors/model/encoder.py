@@ -108,7 +108,7 @@ class Encoder(AttentionPasses):
         """Load a model from a folder or from the Hugging Face Hub.
 
         Args:
-            name_or_path: a folder with ``config.json`` and ``*.safetensors``, or a Hub id. A model of the Hub is read
+            name_or_path: a folder with ``config.json`` and weights, or a Hub id. A model of the Hub is read
                 at one commit, which ``files`` records; see `attentionology.extractors.model.hub.hub_model`.
             revision: a branch, tag or commit on the Hub.
             device: the device to compute on.
@@ -119,7 +119,7 @@ class Encoder(AttentionPasses):
 
         Raises:
             ValueError: ``dtype`` is another type.
-            ModelError: the model cannot be found or loaded, has no safetensors, or gives no attention.
+            ModelError: the model cannot be found or loaded, has no weights that are read, or gives no attention.
         """
         model, tokenizer, name, files = load_pretrained(transformers.AutoModel, name_or_path, revision, device, dtype)
         if dtype == torch.bfloat16:

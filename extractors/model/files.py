@@ -1,13 +1,16 @@
 """The files of a model: where they come from, and checks of them before any other library opens them.
 
-Weights are read as safetensors only. Everything that would make the libraries read something else (a pickle, code of
-the model's authors, an adapter, quantized weights) is refused here. Other faults are left to transformers.
+Weights are read as safetensors or, where there are none, from ``pytorch_model.bin``, a pickle, in the one way in which
+it can hold nothing but tensors: with ``torch.load(…, weights_only=True)``. Everything that would make the libraries
+read something else (code of the model's authors, an adapter, quantized weights) is refused here. Other faults are left
+to transformers.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,8 +19,10 @@ import transformers
 from safetensors import SafetensorError, safe_open
 
 from ..errors import ModelError, cause
+from .pickles import pickled_types
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+PICKLE, PICKLE_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 TOKENIZER_FILE = re.compile(
     r"tokenizer(\.\d[\d.]*)?\.json|tokenizer_config\.json|special_tokens_map\.json|added_tokens\.json|vocab\.txt"
@@ -26,13 +31,15 @@ TOKENIZER_FILE = re.compile(
 )
 """Names that the tokenizers of transformers read."""
 
-CONVERSION_HINT = (
-    "Weights are only read as safetensors. To convert a pytorch_model.bin that you trust, load it once with "
-    "torch.load(..., weights_only=True) and save it with safetensors.torch.save_file, as docs/how-to/hub.md shows."
+WEIGHTS_HINT = (
+    f"Weights are read as safetensors or, if there are none, as {PICKLE} with torch.load(..., weights_only=True); "
+    "other formats are not read."
 )
 
 _SAME_ARCHITECTURE = ({"roberta", "xlm-roberta", "camembert"}, {"t5", "mt5"})
 """Families whose models compute the same, so that one may stand in config.json for the other."""
+
+_SAFE = ".safetensors", "safetensors file"
 
 _QUANTIZED = re.compile(r"I8|F[468]_.*|F4")
 _WHOLE_NUMBERS = re.compile(r"[IU]\d+|BOOL")
@@ -54,7 +61,7 @@ class LoadedFiles:
     """The origin of a model. For a local folder, what is about the Hub is None."""
 
     revision: str | None = None  # the commit on the Hub
-    sha256: dict[str, str] = field(default_factory=dict)  # of each safetensors file by its name
+    sha256: dict[str, str] = field(default_factory=dict)  # of each file of weights by its name
     requested: str | None = None  # the branch, tag or commit that the user asked for, if any
     endpoint: str | None = None  # the address of the Hub
     offline: bool | None = None  # whether the Hub was not asked or did not answer
@@ -70,11 +77,9 @@ def check_files(folder: Path) -> tuple[str, ...]:
     config = read_object(folder / CONFIG)
     _refuse_what_is_not_read(folder, config)
     _check_config(folder / CONFIG, config.get("model_type"))
-    if (folder / WEIGHTS).exists() or (folder / WEIGHTS).is_symlink():
-        _check_weights(folder / WEIGHTS)
-    elif (folder / INDEX).exists():
-        for name in shard_names(folder / INDEX):
-            _check_weights(folder / name)
+    main = main_weights({path.name for path in folder.iterdir()})
+    for name in shard_names(folder / main) if main in (INDEX, PICKLE_INDEX) else [main] if main else []:
+        _check_weights(folder / name)
     there = [CONFIG, *(name for name in (TOKENIZER, TOKENIZER_CONFIG) if (folder / name).exists())]
     return tuple(
         f"{name} names code that comes with the model (auto_map), which is never run. What transformers itself "
@@ -97,23 +102,31 @@ def read_object(path: Path) -> dict[str, Any]:
     return content
 
 
+def main_weights(names: Collection[str]) -> str:
+    """Return the file of weights or the index that is read of the files of a model; empty if there is none."""
+    return next((name for name in (WEIGHTS, INDEX, PICKLE, PICKLE_INDEX) if name in names), "")
+
+
 def shard_names(index: Path) -> list[str]:
-    """Return the names of the files in an index of sharded weights, each a safetensors file beside the index."""
+    """Return the names of the files in an index of sharded weights, each a file of its format beside the index."""
     content = read_object(index)
     shards = content.get("weight_map")
     if not isinstance(shards, dict) or not shards or not isinstance(content.get("metadata"), dict):
         raise ModelError(f"{_with_size(index)} must have metadata and a weight_map that maps weights to files")
     names = list(dict.fromkeys(shards.values()))
+    ending, what = (".bin", "file of pickled weights") if index.name == PICKLE_INDEX else _SAFE
     for name in names:
         # A separator could lead out of the folder, and a file of another kind could be a pickle.
-        if not isinstance(name, str) or not name.endswith(".safetensors") or re.search(r"[/\\\0]", name):
-            why = "is not a safetensors file in the model's folder and is not read"
+        if not isinstance(name, str) or not name.endswith(ending) or re.search(r"[/\\\0]", name):
+            why = f"is not a {what} in the model's folder and is not read"
             raise ModelError(f"{str(index)!r} names {name!r}, which {why}")
     return sorted(names)
 
 
 def stored_types(path: Path) -> dict[str, str]:
     """Return the type of each tensor in a file by its name, as safetensors names it, such as F32."""
+    if not path.name.endswith(_SAFE[0]):
+        return pickled_types(path)
     with safe_open(path, framework="pt") as opened:
         return {name: str(opened.get_slice(name).get_dtype()) for name in opened.keys()}  # noqa: SIM118 no dict
 
@@ -164,6 +177,8 @@ def _check_weights(path: Path) -> None:
         raise ModelError(f"{str(path)!r} is missing, or it is a link to nowhere or a folder; download it again")
     try:
         types = stored_types(path)
+    except ModelError:
+        raise
     except (SafetensorError, OSError, ValueError) as error:
         again = "download it again, with 'git lfs pull' if it is from a clone"
         raise ModelError(f"{_with_size(path)} is not a whole safetensors file ({cause(error)}); {again}") from error

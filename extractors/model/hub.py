@@ -28,7 +28,17 @@ from huggingface_hub.utils import tqdm
 from ...corpora_loaders.lines import file_sha256
 from ...storage.durable import StorageError, write_durably
 from ..errors import ModelError, cause
-from .files import CONFIG, CONVERSION_HINT, INDEX, TOKENIZER_FILE, WEIGHTS, LoadedFiles, shard_names
+from .files import (
+    CONFIG,
+    INDEX,
+    PICKLE_INDEX,
+    TOKENIZER_FILE,
+    WEIGHTS,
+    WEIGHTS_HINT,
+    LoadedFiles,
+    main_weights,
+    shard_names,
+)
 
 _REFUSALS: dict[type[Exception], str] = {
     HFValidationError: "{name!r} is neither a model folder nor a name on the Hub, such as "
@@ -77,12 +87,13 @@ def hub_model(name: str, revision: str | None = None) -> LoadedFiles:
             folder = _cached_folder(name, revision, why_offline)
             checksums = dict.fromkeys((path.name for path in folder.iterdir()), "")
         get = partial(_intact, name, revision or constants.DEFAULT_REVISION, folder, checksums, why_offline)
-        sharded = INDEX in checksums and WEIGHTS not in checksums
-        if not sharded and WEIGHTS not in checksums:
+        main = main_weights(checksums)
+        if not main:
             get([WEIGHTS])  # which says that there is none, before anything is fetched
-        get([CONFIG, *sorted(filter(TOKENIZER_FILE.fullmatch, checksums)), *([INDEX] if sharded else [])])
+        is_sharded = main in (INDEX, PICKLE_INDEX)
+        get([CONFIG, *sorted(filter(TOKENIZER_FILE.fullmatch, checksums)), *([main] if is_sharded else [])])
         # The weights come last, so that a folder with weights is complete.
-        sha256 = get(shard_names(folder / INDEX) if sharded else [WEIGHTS])
+        sha256 = get(shard_names(folder / main) if is_sharded else [main])
     if not why_offline and revision != folder.name:
         # Which commit a branch stands for is written where huggingface_hub looks it up offline, and only after all
         # files have been fetched, so that a model that is found offline is complete.
@@ -115,7 +126,7 @@ def _intact(
     """Return the SHA-256 of files of a commit. If the Hub is not silent, what is missing or damaged is fetched."""
     lacking = [file for file in files if file not in checksums]
     if lacking and not why_offline:
-        hint = f". {CONVERSION_HINT}" if WEIGHTS in lacking else ""
+        hint = f". {WEIGHTS_HINT}" if WEIGHTS in lacking else ""
         raise ModelError(f"{name!r} at {folder.name} has no {lacking[0]}{hint}")
     for fetched in (False, True):
         digests = {file: _sha256_if_intact(folder / file, checksums.get(file, "")) for file in files}

@@ -1,4 +1,4 @@
-"""Models and tokenizers from a folder or the Hugging Face Hub: safetensors only, no remote code."""
+"""Models and tokenizers from a folder or the Hugging Face Hub: tensors only, no remote code."""
 
 from __future__ import annotations
 
@@ -21,13 +21,18 @@ from ..errors import ModelError, cause
 from .checkpoint import check_loaded
 from .files import (
     CONFIG,
-    CONVERSION_HINT,
+    INDEX,
+    PICKLE_INDEX,
     TOKENIZER,
     TOKENIZER_CONFIG,
     TOKENIZER_FILE,
+    WEIGHTS,
+    WEIGHTS_HINT,
     LoadedFiles,
     check_files,
+    main_weights,
     read_object,
+    shard_names,
     stored_types,
 )
 from .hub import hub_model
@@ -60,8 +65,16 @@ def find_model(location: Location, revision: str | None = None) -> LoadedFiles:
             files = hub_model(name, revision)
             folder = files.folder or folder
         warnings = check_files(folder)
-    sha256 = files.sha256 or {file.name: file_sha256(file) for file in sorted(folder.glob("*.safetensors"))}
+    sha256 = files.sha256 or {file.name: file_sha256(file) for file in _files_of_weights(folder)}
     return replace(files, sha256=sha256, warnings=warnings)
+
+
+def _files_of_weights(folder: Path) -> list[Path]:
+    """Return the files of weights in a folder: all safetensors, or the pickles that are read."""
+    main = main_weights({path.name for path in folder.iterdir()})
+    if main in (WEIGHTS, INDEX, ""):
+        return sorted(folder.glob("*.safetensors"))
+    return [folder / name for name in (shard_names(folder / main) if main == PICKLE_INDEX else [main])]
 
 
 def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
@@ -165,11 +178,14 @@ def _rounded_types(files: LoadedFiles) -> list[str]:
 def load_from(
     auto_class: Any, files: LoadedFiles, dtype: torch.dtype, *, decoder: bool = False, **head: Any
 ) -> tuple[Any, LoadedFiles]:
-    """Load a model with eager attention from safetensors, and compare it with its checkpoint.
+    """Load a model with eager attention, and compare it with its checkpoint.
 
-    The folder is local and only safetensors are read. Given the name of a model on the Hub that has no safetensors,
-    transformers 5 would load those of a pull request by a conversion bot, even if nobody has merged it.
+    The folder is local. Given the name of a model on the Hub that has no safetensors, transformers 5 would load those
+    of a pull request by a conversion bot, even if nobody has merged it. A pickle has been found to hold tensors alone
+    (`pickled_types`), and is read in the same way again.
     """
+    folder = Path(files.folder or "")
+    main = main_weights({path.name for path in folder.iterdir()} if folder.is_dir() else ())
     with _ONE_AT_A_TIME, quiet():
         try:
             model, info = auto_class.from_pretrained(
@@ -177,7 +193,8 @@ def load_from(
                 local_files_only=True,
                 dtype=dtype,
                 attn_implementation="eager",
-                use_safetensors=True,
+                use_safetensors=main in (WEIGHTS, INDEX, ""),
+                weights_only=True,
                 trust_remote_code=False,
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,  # the loading info names them, and `check_loaded` refuses them
@@ -185,7 +202,7 @@ def load_from(
             )
         except Exception as error:  # whatever the libraries raise, the cause is in the files
             correct = f"correct its {CONFIG}, or download the files again"
-            hint = CONVERSION_HINT if "safetensors" in str(error) else correct
+            hint = correct if main else WEIGHTS_HINT
             raise ModelError(f"cannot load {files.name!r}: {cause(error)}; {hint}") from error
     return model.eval(), check_loaded(files, model, info, decoder=decoder)
 

@@ -120,7 +120,7 @@ class Translator(LoadedModel):
 
         Raises:
             ValueError: ``dtype`` is another type.
-            ModelError: the model cannot be found or loaded, has no safetensors, or gives no cross-attention.
+            ModelError: the model cannot be found or loaded, has no weights that are read, or gives no cross-attention.
         """
         return cls(
             *load_pretrained(transformers.AutoModelForSeq2SeqLM, name_or_path, revision, device, dtype, decoder=True),

@@ -16,9 +16,12 @@ import torch
 import attentionology
 from attentionology import CorpusError, CountOptions, OptionError, load_pairs
 from attentionology.analyses import PairsOptions
+from attentionology.analyses.comparison.results import Comparison, Contrast, Side, contrast
+from attentionology.analyses.comparison.section import contrast_table
 from attentionology.analyses.contract import OptionSet, PlanCounts
+from attentionology.analyses.counting.comparable import Comparable, Measured, mcnemar
 from attentionology.analyses.counting.resampling import poisson_weights
-from attentionology.analyses.pairs.accuracy import PairScores, comparable_accuracy, mcnemar, scores_of, wilson
+from attentionology.analyses.pairs.accuracy import PairScores, comparable_accuracy, scores_of, wilson
 from attentionology.analyses.pairs.critical import CriticalAttention
 from attentionology.analyses.pairs.needed import NEEDED
 from attentionology.analyses.pairs.rows import Difference, PairCounts, PairFacts, difference
@@ -33,6 +36,7 @@ from attentionology.analyses.pairs.scores import (
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MapBatch, ModelError, SharedBatch
 from tests import tiny
+from tests.shown_tables import in_terminal
 
 TEXT = "The unbelievable dog barked at Szczepański."
 
@@ -263,12 +267,71 @@ def test_the_accuracy_of_two_models_can_be_compared():
     drawn = weights.sum(1)
     expected = weights[drawn > 0, 0] / drawn[drawn > 0] - 0.5
     np.testing.assert_allclose(found.measured[0].deviations[drawn > 0], expected)
+    assert [one.decisions for one in found.measured] == [
+        {"p0": True, "p1": False},
+        {"p2": True},
+        {"p0": True, "p1": False, "p2": True},
+    ]
 
 
 def test_mcnemar_is_exact():
     assert mcnemar(8, 2) == mcnemar(2, 8) == 0.109375
     assert mcnemar(0, 0) == mcnemar(3, 3) == 1
     assert mcnemar(6, 0) == 2 / 64
+
+
+def models_of_pairs(
+    both: int, only_first: int, only_second: int, neither: int = 0, **changes: Any
+) -> tuple[Comparable, Comparable]:
+    """Two models that are right about so many pairs."""
+    rights = [(1, 1)] * both + [(1, 0)] * only_first + [(0, 1)] * only_second + [(0, 0)] * neither
+    ids = [f"p{index}" for index in range(len(rights))]
+    weights = poisson_weights(ids, 200, 0).astype(float)
+    sides = []
+    for right in np.array(rights, dtype=float).T:
+        deviations = weights @ right / weights.sum(1) - right.mean()
+        decisions = dict(zip(ids, (right > 0).tolist(), strict=True))
+        one = Measured("a", right.mean(), len(ids), deviations, units=len(ids), decisions=decisions)
+        sides.append(Comparable("minimal pairs", (one,), "pairs that are right", "pairs", 0))
+    first, second = sides
+    return first, replace(second, measured=tuple(replace(one, **changes) for one in second.measured))
+
+
+def compared(first: Comparable, second: Comparable, pairing: Any = "paired") -> Contrast:
+    return contrast("pairs", first, second, Side("m", "", "m"), Side("n", "", "n"), pairing, min_count=10)
+
+
+def test_two_models_are_compared_pair_by_pair():
+    found = compared(*models_of_pairs(20, 8, 2, 5))
+    (row,) = found.differences
+    assert (row.p, row.p_holm, row.only_first, row.only_second) == (0.109375, 0.109375, 8, 2)
+    assert row.difference == pytest.approx(6 / 35)
+    assert row.low < row.difference < row.high
+    assert found.statement.endswith("The p values are those of McNemar's exact test, of what only one side gets right.")
+    written = Comparison((found,), 10).table.iloc[0]
+    assert written[["only_a", "only_b", "p"]].tolist() == [8, 2, 0.109375]
+    assert in_terminal(contrast_table(found), 200)[0]["only one right"] == "8 / 2"
+
+
+def test_other_pairs_are_not_compared_one_by_one():
+    first, second = models_of_pairs(20, 8, 2, 5)
+    fewer = dict([*second.measured[0].decisions.items()][1:])
+    others = models_of_pairs(20, 8, 2, 5, decisions=fewer)
+    for sides, pairing in (((first, second), "unpaired"), (others, "paired")):
+        found = compared(*sides, pairing)
+        (row,) = found.differences
+        assert row.only_first is None
+        assert row.p not in (0.109375, 1.0)
+        assert "McNemar" not in found.statement
+        assert "only one right" not in in_terminal(contrast_table(found), 200)[0]
+
+
+def test_differences_without_variation_are_tested_pair_by_pair():
+    (row,) = compared(*models_of_pairs(0, 20, 0)).differences  # one is always right, the other never
+    assert (row.p, row.difference) == (2 / 2**20, 1.0)
+    assert row.reason == "no interval: the difference is the same in every replicate"
+    (row,) = compared(*models_of_pairs(20, 0, 0)).differences  # both are always right
+    assert (row.p, row.difference, row.only_first, row.only_second, row.reason) == (1.0, 0.0, 0, 0, "")
 
 
 @pytest.mark.parametrize(

@@ -283,6 +283,7 @@ CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
     ("survey", {"left_out": []}, ("rarer relations",), ()),
     ("survey", {"svgs": Figures("survey_accuracy")}, ("Held-out accuracies of",), ("[figure survey_differences]",)),
     ("survey", {"svgs": Figures("survey_transfer")}, ("Losses of heads",), ("[figure survey_accuracy]",)),
+    ("survey", {"svgs": Figures("survey_seeds")}, ("best head of each seed (circles)",), ("[survey_seeds] Each",)),
     ("survey", {"has_contrasts": False}, ("[survey_significant]",), ("Transfer between",)),
     ("survey", {"has_means": False}, ("survey_means", "Every treebank has"), ("tables/survey_contrasts.csv.",)),
     ("survey", {"only_in_one": {}}, ("only one of two", "pair 1"), ()),

@@ -282,7 +282,8 @@ def test_training_curves_are_in_the_order_of_steps(grid, surveyed):
 
 def test_values_are_of_the_types_that_the_reference_gives_them(surveyed):
     assert_declared(surveyed.tables, SCHEMAS)
-    for schema in SCHEMAS:
+    of_seeds = {"survey_seeds", "survey_seed_heads", "survey_seed_contrasts"}  # which these models are not
+    for schema in (schema for schema in SCHEMAS if schema.name not in of_seeds):
         differences = [column.names.split()[0] for column in schema.columns if column.type == "points"]
         assert all((surveyed.tables[schema.name][name] < 0).any() for name in differences)  # else they could be shares
 

@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+import safetensors.torch
+import torch
 
+from attentionology.extractors.model.files import PICKLE
 from tests.acceptance.hub.session import WEIGHTS, files, sha256
 
 
-def test_weights_that_are_not_safetensors_are_never_converted(hub):
+def test_weights_in_another_format_are_never_converted(hub):
     without = {file: content for file, content in files(1.0).items() if file != WEIGHTS}
-    name, repository, commit = hub.add({**without, "pytorch_model.bin": b"pickled"})
+    name, repository, commit = hub.add({**without, "tf_model.h5": b"weights"})
     repository.commit(files(2.0), "refs/pr/1")  # the pull request of SFconvertbot
-    assert hub.error(name).startswith(f"{name!r} at {commit} has no model.safetensors. Weights are only read as")
-    assert "torch.load(..., weights_only=True)" in hub.error(name)
+    assert hub.error(name).startswith(
+        f"{name!r} at {commit} has no model.safetensors. Weights are read as safetensors or"
+    )
     assert len(hub.log) == 1
     assert not any("discussions" in request or "refs" in request for request in hub.log)
+
+
+def test_pickled_weights_are_read_at_their_commit_if_there_are_no_others(hub):
+    without = {file: content for file, content in files(1.0).items() if file != WEIGHTS}
+    pickled = io.BytesIO()
+    torch.save(safetensors.torch.load(files(1.0)[WEIGHTS]), pickled)
+    name, repository, commit = hub.add({**without, PICKLE: pickled.getvalue()})
+    repository.commit(files(2.0), "refs/pr/1")
+    expected = (commit, {PICKLE: sha256(pickled.getvalue())})
+    for offline in (False, True):
+        found = hub.find(name, offline=offline)
+        assert (found["revision"], found["sha256"]) == expected
+    assert not any("discussions" in request or "refs" in request for request in hub.log)
+    hub.blob(name, commit, PICKLE).write_bytes(b"damaged")
+    assert hub.find(name)["sha256"] == expected[1]  # it is fetched again
+    name, _, _ = hub.add({**without, PICKLE: b"pickled"})
+    assert PICKLE in hub.error(name)
 
 
 def test_what_a_hub_refuses_is_said_with_what_to_do(hub):
