@@ -31,6 +31,7 @@ from attentionology.analyses.explanation.methods.correlation import leave_one_ou
 from attentionology.corpora_loaders import Sentence, Treebank
 from attentionology.extractors import AttentionModel, Encoder, extract, probabilities
 from attentionology.extractors.model.named import load_encoder
+from attentionology.extractors.tokens.pieces import Pieces
 from benchmarks.dependency import corpus, dependency, forward_only
 from benchmarks.engine import counted
 from benchmarks.explanation import lstm, transformer
@@ -46,14 +47,15 @@ Runs = Mapping[str, Callable[[], object]]
 def inputs_of(encoder: Encoder, length: int, count: int) -> list[Sentence]:
     """Return sentences of exactly ``length`` pieces, special tokens included."""
     of_corpus = corpus([], 300)
+    aligned = [pieces for pieces in encoder.align(of_corpus) if isinstance(pieces, Pieces)]
     one_piece = [
         (word, relation)
-        for sentence, pieces in zip(of_corpus, encoder.align(of_corpus), strict=True)
+        for sentence, pieces in zip(of_corpus, aligned, strict=True)
         for word, relation, n_pieces in zip(sentence.words, sentence.relations, pieces.word_lengths, strict=True)
         if n_pieces == 1
     ]
     endless = cycle(one_piece)
-    special = len(encoder.align([Sentence("a", (one_piece[0][0],))])[0]) - 1
+    special = sum(aligned[0].special)
     sentences = []
     for index in range(count):
         words, relations = zip(*islice(endless, length - special), strict=True)

@@ -20,13 +20,13 @@ from ...reports.finding import Finding
 from ...reports.table import ShownTable
 from ...storage.short_names import distinguishing
 from ..comparison.differences import Difference, holm, without_deviations
-from ..comparison.findings import clear_first, difference_text
+from ..comparison.findings import difference_text, sort_by_clarity
 from ..comparison.results import Contrast, Pairing, Side, contrast, row_of
 from ..counting.comparable import Comparable
 from ..counting.multi_bootstrap import FEWEST_SEEDS, mean_over_seeds
 from ..dependency.accuracy import TOTALS
 from .collecting import Collector, KeptCell
-from .rows import SurveyFacts, SurveyQuestion, joined_table
+from .rows import SurveyFacts, SurveyQuestion, join_tables
 from .seeds import counted_seeds, measured_by_relation, name_of_seeds, values_in_words
 
 SURVEY_SEED_CONTRASTS = Schema(
@@ -90,7 +90,7 @@ class SeedDifferences(SurveyQuestion):
     def frames(self, answer: SeedContrasts, results: SurveyFacts) -> Mapping[str, pd.DataFrame]:
         """Return the table as it is written."""
         rows = pd.DataFrame([row for one in answer.contrasts for row in _rows(one)])
-        return {SURVEY_SEED_CONTRASTS.name: joined_table([rows.rename(columns=_RENAMED)], SURVEY_SEED_CONTRASTS)}
+        return {SURVEY_SEED_CONTRASTS.name: join_tables([rows.rename(columns=_RENAMED)], SURVEY_SEED_CONTRASTS)}
 
     def show(self, answer: SeedContrasts, results: SurveyFacts) -> Sequence[ShownTable]:
         """Return the differences, those of the relation of the survey first."""
@@ -121,7 +121,7 @@ class SeedContrastCollector(Collector[None, SeedContrasts]):
             first, *others = families.items()
             self._contrasts += [group_contrast(treebank, kind, first, other, self.min_count) for other in others]
 
-    def collected(self) -> SeedContrasts:
+    def collect(self) -> SeedContrasts:
         """Return the differences on all treebanks."""
         return SeedContrasts(tuple(self._contrasts))
 
@@ -255,4 +255,4 @@ def _findings(answer: SeedContrasts, survey: SurveyFacts) -> Sequence[Finding]:
             seeds = " and ".join(map(str, dict.fromkeys(one.seeds)))
             where = f" of {survey.short_treebanks[one.treebank]} over {seeds} seeds"
             found.append((rows, Finding(difference_text(named, rows, heads=True, where=where), "#seed_contrasts")))
-    return clear_first(found)
+    return sort_by_clarity(found)

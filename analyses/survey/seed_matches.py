@@ -27,7 +27,7 @@ from ...reports.table import ShownTable
 from ...storage.writing import amount
 from ..comparison.results import Pairing
 from .collecting import CellCounts, Collector, KeptCell
-from .rows import SurveyFacts, SurveyQuestion, averaged, rows_table
+from .rows import SurveyFacts, SurveyQuestion, averaged_relations, rows_table
 from .seeds import counted_seeds, groups_of, name_of_seeds
 
 Array = npt.NDArray[Any]
@@ -109,7 +109,7 @@ class MatchCollector(Collector[Profiles, Matches]):
     def keep(self, counts: CellCounts) -> Profiles:
         """Return the accuracies of all heads."""
         words, accuracies = counts.words, {}
-        for name, rows in averaged(words.members, words.facts.asked).items():
+        for name, rows in averaged_relations(words.members, words.facts.asked).items():
             n = int(words.subsets.total[rows, 0].sum())  # subset 0 is the whole corpus
             if n >= max(1, counts.min_count):
                 accuracies[name] = words.subsets.correct[rows, 0].sum(0) / n
@@ -123,7 +123,7 @@ class MatchCollector(Collector[Profiles, Matches]):
                 profiles = {seed: cell.kept[kind] for seed, cell in seeds.items()}
                 self._rows += [{**names, **row} for row in match_rows(profiles)]
 
-    def collected(self) -> Matches:
+    def collect(self) -> Matches:
         """Return the matches on all treebanks."""
         return Matches(self._rows)
 

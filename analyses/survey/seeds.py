@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 
 from ...corpora_loaders import OFFSETS
 from ...reports.columns import Schema, TableColumn, bounds
-from ...reports.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, TEXT, YELLOW, finish, panel, styled
+from ...reports.drawing import BLUE, GREEN, ORANGE, PURPLE, SKY, TEXT, YELLOW, finish, panel, with_style
 from ...reports.finding import Finding
 from ...reports.format import percent
 from ...reports.shapes import intervals
@@ -175,7 +175,7 @@ class SeedCollector(Collector[SeedCounts, SeedRows]):
                 names = {"group": group, "treebank": treebank, "map": kind}
                 self._rows += [{**names, **row} for row in relation_rows(families, kept, group)]
 
-    def collected(self) -> SeedRows:
+    def collect(self) -> SeedRows:
         """Return the rows of all treebanks."""
         return SeedRows(self._rows)
 
@@ -277,7 +277,7 @@ def seeds_table(answer: SeedRows, survey: SurveyFacts) -> ShownTable:
     )
 
 
-@styled
+@with_style
 def seeds_figure(answer: SeedRows, survey: SurveyFacts) -> Figure | None:
     """Draw the accuracy of each seed as a dot, by relation and group, for the first treebank and kind of map."""
     groups = groups_of(answer.rows)

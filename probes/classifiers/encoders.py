@@ -71,9 +71,11 @@ def _read_parts(
     """
     # The beginnings are the nodes of a tree: the parent of a beginning is the one without its last word. The nodes of a
     # level, which are beginnings of the same length, are computed together from those of the level above.
-    rows, word_of = ids.unique(return_inverse=True)
+    rows, word_of = torch.unique(ids, return_inverse=True)
     # What a word adds to the gates is the same wherever it occurs, so it is multiplied by its weights once.
-    of_words = functional.linear(table[rows], lstm.weight_ih_l0, lstm.bias_ih_l0 + lstm.bias_hh_l0)
+    weights: dict[str, Tensor] = dict(lstm.named_parameters())
+    bias = weights["bias_ih_l0"] + weights["bias_hh_l0"]
+    of_words = functional.linear(table[rows], weights["weight_ih_l0"], bias)
     longest_first = lengths.argsort(descending=True, stable=True)
     word_of = word_of[longest_first]
     n_texts = (lengths[:, None] - 1 > torch.arange(ids.shape[1])).sum(0).tolist()  # that have a word at each position
@@ -82,9 +84,9 @@ def _read_parts(
     node = torch.zeros_like(lengths)  # of each text, within the level
     node_at = torch.zeros_like(ids)  # among all levels
     for position, n in enumerate(n_texts):
-        children, node = (node[:n] * len(rows) + word_of[:n, position]).unique(return_inverse=True)
+        children, node = torch.unique(node[:n] * len(rows) + word_of[:n, position], return_inverse=True)
         parent, word = children // len(rows), children % len(rows)
-        gates = of_words[word].addmm_(hidden[parent], lstm.weight_hh_l0.T)
+        gates = of_words[word].addmm_(hidden[parent], weights["weight_hh_l0"].T)
         enter, keep, new, leave = gates.chunk(4, dim=-1)  # in the order of torch
         new = new.tanh()
         gates.sigmoid_()  # that of ``new`` is not used; in one go it takes less time than of three parts

@@ -214,7 +214,7 @@ def test_accuracies_are_those_of_the_best_head_of_each_seed():
     families["3"] = family({"det": 0.5, "obj": 0.3}, 0.2, "1-4 head->dep")
     collector = SeedCollector(seed_groups(models_of(families), {}))
     collector.add("t", cells_of(families, counts(3, 5, 3, 3, 4)), lambda first, other: "paired")
-    det, obj = collector.collected().rows
+    det, obj = collector.collect().rows
     values = 0.5 + np.array(shifts)
     assert (det["group"], det["treebank"], det["map"], det["seeds"], det["n"]) == ("m-seed_*", "t", "weight", 5, 90)
     assert det["mean"] == pytest.approx(values.mean())
@@ -233,8 +233,8 @@ def test_sd_of_copies_is_0():
     families = seeds_of(0.0, 0.0, 0.0)
     collector = SeedCollector(seed_groups(models_of(families), {}))
     collector.add("t", cells_of(families, counts(1, 1, 1)), lambda first, other: "paired")
-    assert [row["sd_seeds"] for row in collector.collected().rows] == [0.0, 0.0]
-    assert all(math.isnan(row["low"]) for row in collector.collected().rows)
+    assert [row["sd_seeds"] for row in collector.collect().rows] == [0.0, 0.0]
+    assert all(math.isnan(row["low"]) for row in collector.collect().rows)
 
 
 def test_seeds_that_failed_are_left_out():
@@ -242,9 +242,7 @@ def test_seeds_that_failed_are_left_out():
     collector = SeedCollector(seed_groups(models_of(families), {}))
     collector.add("t", cells_of(families, counts(1, 1, 1))[1:], lambda first, other: "paired")
     collector.add("u", cells_of(families, counts(1, 1, 1))[2:], lambda first, other: "paired")
-    assert {(row["treebank"], row["seeds"], row["values"][:2]) for row in collector.collected().rows} == {
-        ("t", 2, "1:")
-    }
+    assert {(row["treebank"], row["seeds"], row["values"][:2]) for row in collector.collect().rows} == {("t", 2, "1:")}
 
 
 def accuracies(rng: np.random.Generator, layers: int = 3, heads: int = 4) -> dict[str, Any]:
@@ -320,7 +318,7 @@ def survey_of(families: Mapping[str, Comparable], others: Mapping[str, Comparabl
     for number, collector in enumerate(collectors.values()):
         given = [replace(cell, kept={"weight": kept[cell.model][number]} if number < 2 else {}) for cell in cells]
         collector.add("t", given, lambda first, other: "paired")
-    collected = {name: collector.collected() for name, collector in collectors.items()}
+    collected = {name: collector.collect() for name, collector in collectors.items()}
     return Survey(tuple(models), ("t",), ("weight",), (), "obj", 20, collected=collected)
 
 
@@ -364,7 +362,7 @@ def test_the_figure_has_a_dot_for_each_seed():
 def test_a_copy_with_permuted_heads_has_the_same_accuracies(tmp_path):
     """A survey of a model and of a copy whose heads are permuted within layers."""
     size = {"hidden_size": 48, "num_attention_heads": 6, "max_position_embeddings": 200}
-    tiny.saved(tmp_path / "m-seed_0", seed=5, **size)
+    tiny.save(tmp_path / "m-seed_0", seed=5, **size)
     shutil.copytree(tmp_path / "m-seed_0", tmp_path / "m-seed_1")
     model = transformers.AutoModel.from_pretrained(tmp_path / "m-seed_1")
     rng, orders = np.random.default_rng(2), []
