@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -44,7 +46,8 @@ def probabilities_alone(model, texts):
 @pytest.mark.parametrize("encoder", ENCODERS)
 @pytest.mark.parametrize("regularizer", [None, "concat", "residual"])
 def test_probabilities_of_parts_are_those_of_each_text_alone(encoder, regularizer):
-    model = built(lambda *names, **named: AttentionClassifier(*names, regularizer, **named), encoder, classes=3)
+    classifier: Any = AttentionClassifier
+    model = built(lambda *names, **named: classifier(*names, regularizer, **named), encoder, classes=3)
     assert model.shares_states == (encoder == "lstm")
     expected = probabilities_alone(model, PARTS)
     np.testing.assert_allclose(probabilities_of_parts(model, PARTS), expected, rtol=0, atol=1e-13)
@@ -141,6 +144,11 @@ def test_only_texts_in_doubt_are_read_alone(monkeypatch):
     texts = some_texts([5, 8, 11, 14] * 6, seed=3)
     model = built(double=False)
     alone = []
-    monkeypatch.setattr(module, "read", lambda *arguments: alone.append(arguments[2]) or read(*arguments))
+
+    def read_alone(*arguments):
+        alone.append(arguments[2])
+        return read(*arguments)
+
+    monkeypatch.setattr(module, "read", read_alone)
     module.ranked(read(model, [str(i) for i in range(len(texts))], texts))
     assert len(alone) < len(texts) / 2

@@ -394,8 +394,8 @@ def test_names_of_relations_do_not_cover_each_other() -> None:
         [None, "x", "det", "x", "obl", "punct"],
     )
     (first, second, third) = label_places(centers, arcs, names)
-    assert first == (pytest.approx(3.75), pytest.approx(apex(centers, (0, 4))))
-    assert third == (pytest.approx(1.45), pytest.approx(apex(centers, (1, 2))))
+    assert first == pytest.approx((3.75, apex(centers, (0, 4))))
+    assert third == pytest.approx((1.45, apex(centers, (1, 2))))
     share = (second[0] - 0.5) / 7.1
     assert abs(second[0] - first[0]) >= 0.05 * (4 + 6) / 2  # beside the shorter one
     assert second[1] == pytest.approx(4 * share * (1 - share) * apex(centers, (0, 5)))  # on its own arc
@@ -411,5 +411,5 @@ def test_cells_below_zero_are_marked_in_gray_too() -> None:
     axes = Figure().subplots()
     cells = signed_heatmap(axes, [[0.5, -0.5, np.nan], [-0.02, 0.0, -0.06]], 0.5)
     (marks,) = axes.lines
-    assert sorted(zip(*marks.get_data(), strict=True)) == [(1, 0), (2, 1)]  # columns, rows
+    assert sorted(marks.get_xydata().tolist()) == [[1, 0], [2, 1]]  # columns, rows
     assert cells.get_clim() == (-0.5, 0.5)

@@ -354,14 +354,14 @@ def test_the_figure_has_a_dot_for_each_seed():
     expected = [[30, 35, 40, 20, 32], [50, 55, 60, 40, 52], [50, 60], [70, 80]]
     for drawn, values in zip(dots, expected, strict=True):
         np.testing.assert_allclose(drawn, values)
-    means = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "|"]
+    means = [np.ravel(line.get_xdata())[0] for line in axes.lines if line.get_marker() == "|"]
     np.testing.assert_allclose(means, [np.mean(values) for values in expected])
     assert sum(len(lines.get_paths()) for lines in axes.collections) == 2  # intervals of the group with five seeds
 
 
 def test_a_copy_with_permuted_heads_has_the_same_accuracies(tmp_path):
     """A survey of a model and of a copy whose heads are permuted within layers."""
-    size = {"hidden_size": 48, "num_attention_heads": 6, "max_position_embeddings": 200}
+    size: dict[str, Any] = {"hidden_size": 48, "num_attention_heads": 6, "max_position_embeddings": 200}
     tiny.save(tmp_path / "m-seed_0", seed=5, **size)
     shutil.copytree(tmp_path / "m-seed_0", tmp_path / "m-seed_1")
     model = transformers.AutoModel.from_pretrained(tmp_path / "m-seed_1")
@@ -375,14 +375,14 @@ def test_a_copy_with_permuted_heads_has_the_same_accuracies(tmp_path):
     model.save_pretrained(tmp_path / "m-seed_1")
     models = [tmp_path / f"m-seed_{seed}" for seed in (0, 1)]
     options = [CorpusOptions(limit=40), CountOptions(min_count=30, replicates=20)]
-    survey = attentionology.survey(models, "sample", options=options, progress=False)
-    accuracies = survey.tables["survey_seeds"].set_index("relation")
-    assert accuracies.loc["all", ["sd_seeds", "seeds"]].tolist() == [0, 2]
+    surveyed = attentionology.survey(models, "sample", options=options, progress=False)
+    accuracies = surveyed.tables["survey_seeds"].set_index("relation")
+    assert (accuracies["sd_seeds"]["all"], accuracies["seeds"]["all"]) == (0, 2)
     # Heads that find equally many words of one half are chosen by their place, and may find other words of the other.
     assert accuracies.loc[accuracies["n"] >= 30, "sd_seeds"].max() < 0.01
-    heads = survey.tables["survey_seed_heads"]
+    heads = surveyed.tables["survey_seed_heads"]
     assert len(heads) == 3 * 6
     assert (heads["similarity"] > 1 - 1e-9).all()
     assert (heads["layer"] == heads["other_layer"]).all()
-    found = [orders[row.layer - 1][row.other_head - 1] + 1 for row in heads.itertuples()]
+    found = [orders[layer - 1][head - 1] + 1 for layer, head in heads[["layer", "other_head"]].to_numpy(int)]
     assert found == heads["head"].tolist()
