@@ -411,5 +411,5 @@ def test_cells_below_zero_are_marked_in_gray_too() -> None:
     axes = Figure().subplots()
     cells = signed_heatmap(axes, [[0.5, -0.5, np.nan], [-0.02, 0.0, -0.06]], 0.5)
     (marks,) = axes.lines
-    assert sorted(marks.get_xydata().tolist()) == [[1, 0], [2, 1]]  # columns, rows
+    assert sorted(np.asarray(marks.get_xydata()).tolist()) == [[1, 0], [2, 1]]  # columns, rows
     assert cells.get_clim() == (-0.5, 0.5)
