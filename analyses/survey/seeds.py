@@ -35,7 +35,7 @@ from ..counting.held_out import interval_around, standard_error
 from ..counting.multi_bootstrap import FEWEST_SEEDS, mean_over_seeds
 from ..dependency.accuracy import TOTALS
 from ..dependency.findings import strongest_rule
-from ..shared.explored import share
+from ..shared.measures import share
 from .collecting import CellCounts, Collector, KeptCell
 from .rows import SurveyFacts, SurveyQuestion, rows_table
 

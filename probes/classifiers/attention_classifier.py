@@ -193,7 +193,7 @@ class AttentionClassifier(nn.Module):
 
     def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> WordStates:
         """Compute the states of the words of each text and the attention to them; see `AttentionModel`."""
-        return self._attended(self._read(texts, gradient=gradient))
+        return self._attend(self._read(texts, gradient=gradient))
 
     @property
     def shares_states(self) -> bool:
@@ -205,7 +205,7 @@ class AttentionClassifier(nn.Module):
         """Compute the logits of texts that are parts of others, such as a text without each of its words."""
         logits = self.decoder.bias.new_zeros(len(texts), len(self.classes))
         for batch in self._batches(texts, _PART_CELLS):
-            state = self._attended(self._read([texts[i] for i in batch], gradient=False, are_parts=True))
+            state = self._attend(self._read([texts[i] for i in batch], gradient=False, are_parts=True))
             logits[batch] = self.decode(state, state.alpha[:, None])[:, 0]
         return logits
 
@@ -215,7 +215,7 @@ class AttentionClassifier(nn.Module):
         # A text has two more positions, [SOS] and [EOS]. Positions alone limit a batch, because it has no square maps.
         yield from cut(order, lambda i: len(texts[i]) + 2, "padded", batch_cells=sys.maxsize, batch_pieces=batch_cells)
 
-    def _attended(self, read: dict[str, Any]) -> WordStates:
+    def _attend(self, read: dict[str, Any]) -> WordStates:
         """Compute the attention to the states of words that were read."""
         scores = self.attend(read["attended"])[..., 0] / self.scale  # (batch, n)
         evidence = functional.linear(read["attended"], self.decoder.weight)

@@ -97,9 +97,9 @@ class QueryClassifier(AttentionClassifier):
         Raises:
             ValueError: a text has no query.
         """
-        return self._attended(self._read(texts, gradient=gradient))
+        return self._attend(self._read(texts, gradient=gradient))
 
-    def _attended(self, read: dict[str, Any]) -> QueryStates:
+    def _attend(self, read: dict[str, Any]) -> QueryStates:
         """Compute the attention to the states of words that were read, given the queries of the texts."""
         if not all(isinstance(text, WordsWithQuery) for text in read["texts"]):
             raise ValueError("this classifier reads texts with queries (WordsWithQuery)")

@@ -150,5 +150,5 @@ def test_only_texts_in_doubt_are_read_alone(monkeypatch):
         return read(*arguments)
 
     monkeypatch.setattr(module, "read", read_alone)
-    module.ranked(read(model, [str(i) for i in range(len(texts))], texts))
+    module.rank_words(read(model, [str(i) for i in range(len(texts))], texts))
     assert len(alone) < len(texts) / 2

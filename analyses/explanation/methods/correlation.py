@@ -71,7 +71,7 @@ def correlation(batch: TextBatch) -> Rows:
         >>> examine(classifier, ["x", "y"], texts[:2], {"correlation": correlation})["tau_loo"].between(-1, 1).all()
         np.True_
     """
-    attention, gradient, left_out = ranked(batch)
+    attention, gradient, left_out = rank_words(batch)
     random = [batch.generator(i, "correlation").random(len(text)) for i, text in enumerate(batch.texts)]
     rows: Rows = {}
     for name, first, second in (
@@ -84,7 +84,7 @@ def correlation(batch: TextBatch) -> Rows:
     return rows
 
 
-def ranked(batch: TextBatch) -> tuple[list[Values], list[Values], list[Values]]:
+def rank_words(batch: TextBatch) -> tuple[list[Values], list[Values], list[Values]]:
     """Rank the words of each text by attention, by gradient × input and by leave-one-out; ties share a rank."""
     model, texts = batch.model, batch.texts
     # Other models take about as long for a batch of texts as for one at a time, and more memory for its gradients.

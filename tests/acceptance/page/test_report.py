@@ -138,7 +138,9 @@ def test_heads_of_tables_lead_to_the_explorer(open_page, report, small):
 
 def column(page, heading):
     """The cells below a heading of the table of best heads that are in view."""
-    headings = [each.strip() for each in page.locator(".sortable").first.locator("th").all_text_contents()]
+    headings = [
+        each.strip() for each in page.locator(".sortable").first.locator("thead :is(th, td)").all_text_contents()
+    ]
     number = headings.index(heading) + 1
     return page.locator(".sortable").first.locator(f"tbody tr:visible td:nth-child({number})")
 
