@@ -162,7 +162,7 @@ export function Sentences({ sources, view, go }: Props) {
             <button
               type="button"
               disabled={best.head === head}
-              aria-label={`Open the best head, ${headName(best.head, data)}`}
+              aria-label={`Best head: ${headName(best.head, data)} · ${withUnit(best.measure.values[best.head], best.measure)}`}
               onClick={() => go(withHead(view, best.head))}
             >
               {headName(best.head, data)} · {withUnit(best.measure.values[best.head], best.measure)}
