@@ -27,6 +27,9 @@ from .syntax_probes import AttentionProbe, AttentionWordsProbe, WordsDistancesPr
 ENTRY_POINTS = GROUPS["probe"]
 """The group of entry points under which another package names its subclasses of `Probe`."""
 
+RANDOM = ", random weights"
+"""What is appended to the name of a probe that is trained on copies of the model with random weights."""
+
 ProbeRegistryError = RegistryError
 """The error of a probe that cannot be registered, or cannot be loaded."""
 

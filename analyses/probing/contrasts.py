@@ -9,11 +9,11 @@ from typing import Any
 import pandas as pd
 
 from ...probes import registered_probes, registered_state_probes
+from ...probes.registry import RANDOM
 from ...reports.columns import Schema, TableColumn, bounds
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ..counting.best_head import interval
-from .methods import RANDOM
 from .rows import ProbeQuestion, ProbeResults, Tested, mean, scores
 
 CONTRASTS = Schema(

@@ -16,13 +16,13 @@ from numpy import ndarray
 
 from ...corpora_loaders import is_punct
 from ...corpora_loaders.tree import plain_relation
+from ...probes.registry import RANDOM
 from ...probes.states.annotation import tree_distances
 from ...probes.states.tree_scores import tree_edges
 from ...reports.columns import Schema, TableColumn, bounds
 from ...reports.format import rare_in_parentheses, rows_of
 from ...reports.table import ShownTable
 from ..counting.best_head import interval, rate
-from .methods import RANDOM
 from .rows import NO_LAYER, ROOT_LENGTH, Key, ProbeQuestion, ProbeResults, Tested, TestedSentence, place_in_table
 from .trainings.state_folds import MODEL
 from .trainings.training import Kept

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from ...probes.registry import RANDOM
 from ...reports.columns import Schema, TableColumn
 from ...reports.drawing import MARKERS, TEXT, finish, panel, with_style
 from ...reports.shapes import by_bins
-from .methods import RANDOM, color
+from .methods import color
 from .rows import ROOT_LENGTH, ProbeQuestion, ProbeResults, Tested
 
 LENGTHS = Schema(

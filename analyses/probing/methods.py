@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...probes import FixedOffset, HeadPredictor, RelationOffset, SingleHead, registered_probes, registered_state_probes
+from ...probes.registry import RANDOM
 from ...reports.drawing import PALETTE
 
 
@@ -44,10 +45,6 @@ BASELINES = (
     ),
 )
 """The baselines, in the order of the table."""
-
-RANDOM = ", random weights"
-"""What is appended to the name of a probe that is trained on copies of the model with random weights."""
-
 
 _OF_RANDOM = "the same on a network with random weights and the trained embeddings", "sky"
 """What is said of probes on random weights, and their color."""

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
+from ...probes.registry import RANDOM
 from ...reports.columns import Schema, TableColumn
 from ...reports.drawing import GREY, MARKERS, TEXT, finish, panels, series_label, ticks, with_style
 from ..counting.best_head import rate
-from .methods import RANDOM, color
+from .methods import color
 from .rows import Attempt, ProbeQuestion, ProbeResults, Tested, TestedWords
 from .trainings.folds import TrainedEpoch
 

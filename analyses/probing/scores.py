@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...probes import registered_state_probes
+from ...probes.registry import RANDOM
 from ...reports.columns import Row, Schema, TableColumn, bar, bounds
 from ...reports.drawing import BLACK, TEXT, finish, panel, with_style
 from ...reports.finding import Finding
@@ -23,7 +24,7 @@ from ..counting.best_head import interval as bootstrap_interval
 from ..counting.held_out import NO_CLAIM
 from ..counting.resampling import FEWEST_UNITS
 from ..shared.measures import points, share
-from .methods import BASELINES, RANDOM, color, meaning
+from .methods import BASELINES, color, meaning
 from .rows import NAME, Attempt, ProbeQuestion, ProbeResults, Tested, TestedWords, deviation, mean, scores
 
 PROBE = Schema(

@@ -19,9 +19,9 @@ from numpy import ndarray
 from ....corpora_loaders import Sentence
 from ....extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, StoredStates, store_states
 from ....probes import StateProbe, decayed, make_state_probe
+from ....probes.registry import RANDOM
 from ....probes.splits import CorrectWords, Split, with_control_task
 from ....reports.progress import progress_bar
-from ..methods import RANDOM
 from ..options import Role
 from ..rows import MIX, NO_LAYER, Attempt, StateTried, Task
 from ..run_options import ProbingOptions

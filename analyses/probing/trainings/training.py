@@ -11,9 +11,10 @@ from numpy import ndarray
 
 from ....extractors import StoredMaps
 from ....probes import SingleHead, added_up, registered_probes
+from ....probes.registry import RANDOM
 from ....probes.splits import CorrectWords, Split, with_control_task
 from ....reports.progress import progress_bar
-from ..methods import BASELINES, BEST_HEAD, RANDOM
+from ..methods import BASELINES, BEST_HEAD
 from ..rows import Attempt
 from ..run_options import ProbingOptions
 from .folds import LINKING, Arcs, FoldSetting, ProbeTraining, TrainedEpoch, TrainedFold, train_folds
