@@ -229,7 +229,7 @@ def contrasts_table(answer: SeedContrasts, survey: SurveyFacts) -> ShownTable:
 
 
 def _beside(row: Row) -> str:
-    """Return what stands beside a difference: the interval or, of few seeds, the difference of each."""
+    """Return the interval of a difference or, if there are few seeds, the difference of each seed."""
     return row["values"] if min(row["seeds_a"], row["seeds_b"]) < FEWEST_SEEDS else bounds()(row)
 
 

@@ -210,7 +210,7 @@ class AttentionClassifier(nn.Module):
         return logits
 
     def _batches(self, texts: Sequence[Words], batch_cells: int) -> Iterator[list[int]]:
-        """Yield the indices of the texts of batches of so many words, the longest first."""
+        """Yield the indices of the texts of each batch, beginning with the longest texts."""
         order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
         # A text has two more positions, [SOS] and [EOS]. Positions alone limit a batch, because it has no square maps.
         yield from cut(order, lambda i: len(texts[i]) + 2, "padded", batch_cells=sys.maxsize, batch_pieces=batch_cells)

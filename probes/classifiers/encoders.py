@@ -72,7 +72,7 @@ def _read_parts(
     # The beginnings are the nodes of a tree: the parent of a beginning is the one without its last word. The nodes of a
     # level, which are beginnings of the same length, are computed together from those of the level above.
     rows, word_of = torch.unique(ids, return_inverse=True)
-    # What a word adds to the gates is the same wherever it occurs, so it is multiplied by its weights once.
+    # A word adds the same to the gates wherever it occurs, so each word is multiplied by the weights only once.
     weights: dict[str, Tensor] = dict(lstm.named_parameters())
     bias = weights["bias_ih_l0"] + weights["bias_hh_l0"]
     of_words = functional.linear(table[rows], weights["weight_ih_l0"], bias)

@@ -47,7 +47,7 @@ def test_marks_stand_at_their_values_on_one_axis(open_page, path, small):
     shapes = rows.locator(".name svg").evaluate_all("all => all.map(each => each.innerHTML)")
     assert len(set(shapes)) == 4  # which differ also without colors
     page.get_by_text("What the marks are").click()
-    # A list without anything to press could not be scrolled with keys, so it is as high as its lines.
+    # A list without buttons cannot be scrolled with the keyboard, so it must be high enough to show all of its lines.
     notes = page.locator(".marks dl")
     assert notes.evaluate("e => [e.scrollHeight > 210, e.scrollHeight - e.clientHeight]") == [True, 0]
 
