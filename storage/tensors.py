@@ -18,7 +18,7 @@ from .sealed import BLANK, DamagedError, read_sealed, write_sealed
 _KEY = "attentionology"  # the only entry, because safetensors writes several entries in random order
 _LEVEL = 1  # higher levels take several times as long for a tenth less
 _WORTHWHILE = 2**12  # the number of bytes from which on compression saves more than its bookkeeping costs
-_NAMES = {
+TYPE_NAMES = {
     torch.uint64: "U64",
     torch.int64: "I64",
     torch.float64: "F64",
@@ -54,11 +54,11 @@ def _pieces(tensors: dict[str, Tensor], facts: dict[str, Any]) -> list[bytes | m
     # The bytes are those of `safetensors.torch.save`, which copies all numbers twice.
     header: dict[str, Any] = {"__metadata__": {_KEY: json.dumps({"seal": BLANK, **facts}, ensure_ascii=False)}}
     pieces: list[bytes | memoryview] = []
-    order, end = list(_NAMES), 0
+    order, end = list(TYPE_NAMES), 0
     for key in sorted(tensors, key=lambda key: (order.index(tensors[key].dtype), key.encode())):
         tensor = tensors[key].detach().contiguous()
         start, end = end, end + tensor.nbytes
-        header[key] = {"dtype": _NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [start, end]}
+        header[key] = {"dtype": TYPE_NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [start, end]}
         pieces.append(tensor.cpu().flatten().view(torch.uint8).numpy().data)
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)  # so that numbers are aligned in memory

@@ -12,22 +12,10 @@ from typing import Any
 
 import torch
 
+from ...storage.tensors import TYPE_NAMES
 from ..errors import ModelError, cause
 
-_NAMES = {
-    torch.float64: "F64",
-    torch.float32: "F32",
-    torch.float16: "F16",
-    torch.bfloat16: "BF16",
-    torch.int64: "I64",
-    torch.int32: "I32",
-    torch.int16: "I16",
-    torch.int8: "I8",
-    torch.uint8: "U8",
-    torch.bool: "BOOL",
-    torch.complex64: "C64",
-    torch.complex128: "C128",
-}
+_NAMES = {**TYPE_NAMES, torch.complex128: "C128"}  # which is read of a pickle, and then refused
 """The types of tensors as safetensors names them."""
 
 
