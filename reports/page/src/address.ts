@@ -4,56 +4,19 @@ import type { Explorer } from "./data";
 import { headIndex, headName } from "./data";
 import type { Shown } from "./judging";
 import { PICKS } from "./picks";
-import { bestHead, following, SAMPLE, withMeasure, withQuestion } from "./question";
+import { bestHead, following, SAMPLE, withMeasure, withQuestion, withSource } from "./question";
 import type { Slot } from "./slots";
-import { headIn, kindsOf, opened, otherKind, samplesOf, sourceOf } from "./slots";
-import type { Sort } from "./sorting";
+import { kindsOf, opened, otherKind, samplesOf, sourceOf } from "./slots";
 import { SORTS } from "./sorting";
 import type { Source } from "./sources";
 import { onlySource } from "./sources";
-
-export interface Word {
-  side: "row" | "column";
-  index: number;
-}
+import type { Drawing, Scale, View, Word } from "./view";
 
 const SHOWN: Shown[] = ["all", "right", "wrong", ...PICKS.map((pick) => `wrong:${pick}` as const)];
 const DISTANCE = /^(picked|gold) (before|after|\d+(-\d*)?)$/;
-export type Drawing = "lines" | "arcs" | "matrix" | "all" | "text";
 const DRAWINGS: Drawing[] = ["lines", "arcs", "matrix", "all", "text"];
 
-export type Scale = "absolute" | "words";
 const SCALES: Scale[] = ["absolute", "words"];
-
-export interface View {
-  measure: string;
-  /** The chosen head: that of the card, and of each slot that has none of its own. */
-  head: number;
-  relation: string | null;
-  direction: string | null;
-  show: Shown;
-  /** What sentences are searched for, see search.ts. */
-  search: string;
-  /** The part of speech, or the type of mention, of the uses that are listed; empty for all. */
-  tag: string;
-  /** Their distance, see uses.ts; empty for any. */
-  distance: string;
-  /** What is drawn: A, and beside it B, if there is something to compare it with. */
-  slots: [Slot, Slot | null];
-  /** Whether B is subtracted from A. */
-  subtract: boolean;
-  /** The word at hand, in A. */
-  word: Word | null;
-  drawing: Drawing;
-  special: boolean;
-  /** Whether the ensemble of the relation is drawn beside the heads. */
-  ensemble: boolean;
-  /** Whether values are drawn as they are, or as the shares of what each word gives to words. */
-  scale: Scale;
-  sort: Sort;
-  /** The heads and kinds of maps of a page that draws them on all of its sentences; null for all other pages. */
-  drawn: { heads: number[]; kinds: string[] } | null;
-}
 
 const OWN = ["measure", "head", "relation", "direction", "show", "search", "tag", "distance", "word", "view", "special", "ensemble", "scale", "sort", "subtract"];
 const OF_SLOTS = ["run", "model", "sentence", "text", "kind", "off"];
@@ -156,56 +119,6 @@ export function firstView(data: Explorer, sources: Source[] = [onlySource(data)]
     sort: "documents",
     drawn: data.measures.length || source.live ? null : { heads: [0], kinds: kinds.slice(0, 1) },
   };
-}
-
-/** The view with something else in slot A (0) or B (1). */
-export function withSlot(view: View, which: number, change: Partial<Slot> | null): View {
-  const [a, b] = view.slots;
-  if (which) return { ...view, slots: [a, change && { ...(b ?? { ...a, sentence: null, text: "", off: [] }), ...change }], subtract: view.subtract && change !== null };
-  return change ? { ...view, slots: [{ ...a, ...change }, b], word: "sentence" in change || "text" in change ? null : view.word } : view;
-}
-
-/** The heads that the view is about: the chosen one, and those that it is compared with on the same run. */
-export function headsOf(view: View): number[] {
-  const [a, b] = view.slots;
-  const same = b !== null && b.run === a.run && b.model === a.model;
-  return [...new Set([view.head, ...(a.head === null ? [] : [a.head]), ...(same && b.head !== null ? [b.head] : [])])];
-}
-
-/** The view with a head beside A, or without it if it is there. */
-export function toggled(view: View, head: number): View {
-  const [a, b] = view.slots;
-  if (b?.head !== head) return withSlot(view, 1, { head });
-  const alone = b.sentence === null && !b.text && !b.off.length && b.run === a.run && b.model === a.model && b.kind === a.kind;
-  return withSlot(view, 1, alone ? null : { head: null });
-}
-
-/** The kinds of maps that the view shows. */
-export function kindsIn(view: View): string[] {
-  return view.drawn?.kinds ?? [...new Set(view.slots.flatMap((slot) => (slot ? [slot.kind] : [])))];
-}
-
-/** The view of another head, which is asked the same as the one before: matrix, card and sentences keep one question. */
-export function withHead(view: View, head: number): View {
-  return { ...withSlot(view, 0, { head: null }), head, word: null };
-}
-
-/** The view with another kind of map in slot A (0) or B (1). What colors the matrix is of the kind in A. */
-export function withKind(view: View, which: number, kind: string, data: Explorer): View {
-  const next = withSlot(view, which, { kind });
-  return which ? next : following(next, data);
-}
-
-/** The view with another run or model in slot A, whose heads the page is then about. */
-export function withSource(view: View, source: Source, sources: Source[]): View {
-  const { data } = source;
-  const before = sourceOf(view.slots[0], sources).data;
-  const measure = data.measures.find((item) => item.id === view.measure) ?? data.measures[0];
-  const kinds = kindsOf(source);
-  const slot = { run: source.run, model: source.model, head: null, off: [], ...(kinds.includes(view.slots[0].kind) ? {} : { kind: kinds[0] ?? "" }) };
-  const head = headIn(view.head, before, data) ?? bestHead(data, measure?.id ?? "");
-  const next = { ...withSlot(view, 0, slot), measure: measure?.id ?? "", head, word: null };
-  return measure?.relation && view.relation !== null ? following(next, data) : next;
 }
 
 /** The view that an address names, and what of it this report does not have. */

@@ -1,8 +1,6 @@
 // Slots A and B side by side, on one scale, or B subtracted from A.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { View, Word } from "./address";
-import { withSlot } from "./address";
 import type { LiveSentence, SampledSentence } from "./data";
 import { columnsOf, headName, rowsOf, runningText } from "./data";
 import type { Compared } from "./differing";
@@ -13,20 +11,21 @@ import { Drawing, onOneScale, panelsOf, subtracted } from "./drawing/figure";
 import type { Panel } from "./drawing/panel";
 import { RunningText } from "./drawing/running";
 import type { Filled } from "./filled";
-import { HeadsOfWord } from "./heads-of-word";
 import { arrow } from "./format";
-import type { Go } from "./hooks";
-import { ignored, usePromise } from "./hooks";
+import { HeadsOfWord } from "./heads-of-word";
+import { usePromise } from "./hooks";
 import { mapsOf } from "./inflate";
 import type { Links, Picked, Tokens } from "./linking";
 import { inverse, linked, linksOf, paired, tokensOf } from "./linking";
 import { LivePredictions, Predictions } from "./predictions";
 import { typeIn } from "./question";
 import { isText } from "./running";
-import { NAMES } from "./slots";
 import { SlotControls } from "./slot";
+import { NAMES } from "./slots";
 import type { Source } from "./sources";
 import { drawnTasks } from "./tasks";
+import type { Go, View, Word } from "./view";
+import { ignored, withSlot } from "./view";
 
 interface Props {
   view: View;

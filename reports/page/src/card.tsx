@@ -3,16 +3,15 @@
 import type { Explorer, HeadName } from "./data";
 import { headIndex, headName } from "./data";
 import { percent } from "./format";
-import type { Go } from "./hooks";
-import type { View } from "./address";
-import { withSlot, kindsIn } from "./address";
-import { withMeasure } from "./question";
 import { Marks } from "./marks";
 import type { Keep } from "./names";
 import { Heading } from "./names";
+import { withMeasure } from "./question";
 import { askedAccuracy, referenceOf } from "./references";
 import type { Strength } from "./strengths";
 import { barOf, beside, strengths } from "./strengths";
+import type { Go, View } from "./view";
+import { kindsIn, withSlot } from "./view";
 
 interface Props {
   data: Explorer;

@@ -1,9 +1,8 @@
 // Small controls: one of a few choices, some of a few choices, and how to draw.
 
 import { useState } from "preact/hooks";
-import type { View } from "./address";
-import type { Go } from "./hooks";
 import { useName } from "./hooks";
+import type { Go, View } from "./view";
 
 interface OneOfProps<T extends string> {
   label: string;

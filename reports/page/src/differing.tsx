@@ -1,6 +1,5 @@
 // What differs between A and B: the words for which the head picks different ones, and the heads of which this is so.
 
-import type { View } from "./address";
 import type { Explorer, SampledSentence } from "./data";
 import { columnsOf, headName, storedHead } from "./data";
 import { count } from "./format";
@@ -9,6 +8,7 @@ import type { Maps } from "./inflate";
 import { NO_GUESS, UNSURE } from "./inflate";
 import type { Links, Picked } from "./linking";
 import { differing } from "./linking";
+import type { View } from "./view";
 
 /** What is drawn of a slot. */
 export interface Compared {

@@ -1,15 +1,14 @@
 // Heads drawn on sentences, without measures and without a sample to choose from: what `attentionology show` writes.
 
 import { useMemo } from "preact/hooks";
-import type { View } from "./address";
-import { withSlot } from "./address";
 import { Drawings, SomeOf } from "./controls";
 import type { Explorer, Sample, SampledSentence } from "./data";
 import { headIndex, headName } from "./data";
 import { Figure } from "./drawing/figure";
-import type { Go } from "./hooks";
 import { canInflate, Maps } from "./inflate";
 import { wordTasks } from "./tasks";
+import type { Go, View } from "./view";
+import { withSlot } from "./view";
 
 interface Props {
   data: Explorer;

@@ -2,19 +2,20 @@
 // are heads drawn on sentences.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { parameters, restore, firstView, withHead, withSlot } from "./address";
+import { parameters, restore, firstView } from "./address";
 import { HeadCard } from "./card";
-import { DrawnSentences } from "./drawn";
 import type { Bench, HeadName } from "./data";
-import { useView } from "./hooks";
+import { DrawnSentences } from "./drawn";
 import { FindingLink } from "./link";
 import { Matrix } from "./matrix";
 import { NamedHeads, useNames } from "./names";
 import { Picker } from "./picker";
 import { bestHead, useMeasure, withMeasure } from "./question";
 import { Sentences } from "./sentences";
+import { useView } from "./page-view";
 import { sourceOf } from "./slots";
 import { sourcesOf } from "./sources";
+import { withHead, withSlot } from "./view";
 
 const NO_NAMES: HeadName[] = [];
 const FINDINGS = 3; // those that are shown at first

@@ -1,14 +1,14 @@
 // What slots are filled with: the sentence of each, from the sample or from a server, with the head that is drawn.
 
-import type { View } from "./address";
 import type { Explorer, LiveSentence, SampledSentence } from "./data";
 import { headName } from "./data";
 import type { DrawRequest } from "./live";
 import { useLive } from "./live";
-import type { Slot } from "./slots";
 import { isText } from "./running";
+import type { Slot } from "./slots";
 import { headIn, NAMES, samplesOf, sourceOf } from "./slots";
 import type { Source } from "./sources";
+import type { View } from "./view";
 
 export interface Filled {
   slot: Slot;

@@ -1,11 +1,11 @@
 // Which heads pick which word for the word at hand, the words that most heads pick first.
 
-import type { Word } from "./address";
 import { columnsOf, headName, storedHead } from "./data";
 import type { Compared } from "./differing";
 import { count } from "./format";
 import { usePromise } from "./hooks";
 import { NO_GUESS, UNSURE } from "./inflate";
+import type { Word } from "./view";
 
 const MOST = 6; // words that are named
 const MOST_HEADS = 8; // of each

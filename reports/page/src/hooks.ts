@@ -1,58 +1,7 @@
-// What components share: the view and its address, the width of an element, and what promises give.
+// What components share: the width of an element, what promises give, and moves by keys.
 
 import type { RefObject } from "preact";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { View } from "./address";
-import { address, firstView, parameters, restore } from "./address";
-import type { Source } from "./sources";
-
-/** Shows another view. With `replace`, the button Back skips the view that was shown before. */
-export type Go = (view: View, replace?: boolean) => void;
-
-/** Shows no other view: what is asked of a drawing whose view is no longer the current one. */
-export const ignored: Go = () => undefined;
-
-function dataOf([first]: Source[]): Source["data"] {
-  if (!first) throw new Error("the page has neither runs nor models");
-  return first.data;
-}
-
-function viewOf(hash: string, base: View, sources: Source[]): { view: View; missing: string[] } {
-  const values = parameters(hash);
-  return values ? restore(values, base, dataOf(sources), sources) : { view: base, missing: [] };
-}
-
-/**
- * The view that is shown, which is the one that `opening` names at first. It follows the address of the page, and the
- * address follows it, if `hash` is true.
- */
-export function useView(sources: Source[], hash: boolean, opening: string): { view: View; missing: string[]; go: Go } {
-  const base = useMemo(() => viewOf(opening, firstView(dataOf(sources), sources), sources).view, [sources, opening]);
-  const [state, setState] = useState(() => viewOf(hash ? location.hash : "", base, sources));
-  useEffect(() => {
-    if (!hash) return undefined;
-    const follow = (): void => {
-      if (location.hash === "" || parameters(location.hash)) setState(viewOf(location.hash, base, sources));
-    };
-    addEventListener("popstate", follow);
-    addEventListener("hashchange", follow);
-    return () => {
-      removeEventListener("popstate", follow);
-      removeEventListener("hashchange", follow);
-    };
-  }, [sources, hash, base]);
-  const go = useCallback<Go>(
-    (view, replace = false) => {
-      setState({ view, missing: [] });
-      if (!hash) return;
-      const target = address(view, dataOf(sources), base, sources);
-      if (replace) history.replaceState(null, "", target);
-      else history.pushState(null, "", target);
-    },
-    [sources, hash, base],
-  );
-  return { ...state, go };
-}
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /** The width of an element in pixels, which is followed as it changes. */
 export function useWidth<E extends Element>(): [RefObject<E | null>, number] {

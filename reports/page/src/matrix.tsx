@@ -2,25 +2,24 @@
 
 import { memo } from "preact/compat";
 import { useMemo, useRef, useState } from "preact/hooks";
-import type { View } from "./address";
-import { headsOf, toggled, withHead } from "./address";
-import type { Coloring } from "./color";
-import { coloring, inkOn, lightDark } from "./color";
-import type { Explorer, HeadName, Measure } from "./data";
-import { headName } from "./data";
 import { Buttons } from "./buttons";
 import { captionOf } from "./caption";
+import type { Coloring } from "./color";
+import { coloring, inkOn, lightDark } from "./color";
 import { OneOf } from "./controls";
 import { Curve } from "./curve";
+import type { Explorer, HeadName, Measure } from "./data";
+import { headName } from "./data";
 import { interval, short, withUnit } from "./format";
-import type { Go } from "./hooks";
-import { ignored, useWidth } from "./hooks";
+import { useWidth } from "./hooks";
 import { ofLayer } from "./layers";
 import { Legend } from "./legend";
 import { namedAs } from "./names";
-import { rank } from "./rank";
 import { bestOf, withMeasure } from "./question";
+import { rank } from "./rank";
 import { shortName, siblings } from "./references";
+import type { Go, View } from "./view";
+import { headsOf, ignored, toggled, withHead } from "./view";
 
 const LABELS = 30; // the width of the names of the layers
 const MARGIN = 78; // the width of the mean and the best of each layer

@@ -3,8 +3,6 @@
 // shares that are right in the stored sentences. A measure that is about no relation, such as an entropy, colors the matrix
 // beside the question.
 
-import type { View } from "./address";
-import { withSlot } from "./address";
 import type { Explorer, Measure } from "./data";
 import { storedHead } from "./data";
 import { arrow } from "./format";
@@ -12,7 +10,11 @@ import { usePromise } from "./hooks";
 import { mapsOf } from "./inflate";
 import { directionsOf, reachOf } from "./judging";
 import { isText } from "./running";
+import { headIn, kindsOf, sourceOf } from "./slots";
+import type { Source } from "./sources";
 import { COREFERENCE, decide, tasks } from "./tasks";
+import type { View } from "./view";
+import { withSlot } from "./view";
 
 /** The id of what stands for a measure where no table has the question. */
 export const SAMPLE = "sample";
@@ -111,6 +113,24 @@ export function withMeasure(view: View, id: string, data: Explorer): View {
   if (kind === null || kind === a.kind) return asked;
   const moved = withSlot(asked, 0, { kind });
   return b?.kind === kind ? withSlot(moved, 1, { kind: a.kind }) : moved; // both kinds stay side by side
+}
+
+/** The view with another kind of map in slot A (0) or B (1). What colors the matrix is of the kind in A. */
+export function withKind(view: View, which: number, kind: string, data: Explorer): View {
+  const next = withSlot(view, which, { kind });
+  return which ? next : following(next, data);
+}
+
+/** The view with another run or model in slot A, whose heads the page is then about. */
+export function withSource(view: View, source: Source, sources: Source[]): View {
+  const { data } = source;
+  const before = sourceOf(view.slots[0], sources).data;
+  const measure = data.measures.find((item) => item.id === view.measure) ?? data.measures[0];
+  const kinds = kindsOf(source);
+  const slot = { run: source.run, model: source.model, head: null, off: [], ...(kinds.includes(view.slots[0].kind) ? {} : { kind: kinds[0] ?? "" }) };
+  const head = headIn(view.head, before, data) ?? bestHead(data, measure?.id ?? "");
+  const next = { ...withSlot(view, 0, slot), measure: measure?.id ?? "", head, word: null };
+  return measure?.relation && view.relation !== null ? following(next, data) : next;
 }
 
 /** What heads have right of a question in the stored sentences, as a measure. */

@@ -1,7 +1,7 @@
 // What accuracies of heads are read beside: marks on one axis, and the best head of each layer.
 
-import type { View } from "./address";
 import type { Explorer, Measure, Reference } from "./data";
+import type { View } from "./view";
 
 export function referenceOf(data: Explorer, measure: Measure | undefined): Reference | undefined {
   return measure?.reference ? data.references?.find((item) => item.id === measure.reference) : undefined;

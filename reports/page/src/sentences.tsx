@@ -1,30 +1,29 @@
 // Sentences of the sample: those that a head gets right and those that it gets wrong, and one of them drawn.
 
 import { useMemo, useState } from "preact/hooks";
-import type { View } from "./address";
-import { withHead, withSlot } from "./address";
 import { Bench } from "./bench";
+import { Concordance } from "./concordance";
 import { CopyLink, Drawings, OneOf } from "./controls";
 import type { Sample, SampledSentence } from "./data";
 import { columnsOf, headName, inputName } from "./data";
 import { ensembleName, ensembleOf } from "./ensembles";
 import { useFilled } from "./filled";
 import { arrow, count, percent, withUnit } from "./format";
-import type { Go } from "./hooks";
 import { useName, usePromise } from "./hooks";
 import { canInflate, mapsOf } from "./inflate";
 import type { Example } from "./judging";
 import { directionsOf, examples, filtered, first, reversed } from "./judging";
-import { Concordance } from "./concordance";
+import { bestAnswer, typeIn, withBest } from "./question";
 import { isText } from "./running";
 import { search } from "./search";
-import { sorted } from "./sorting";
-import { bestAnswer, typeIn, withBest } from "./question";
+import { answers, wholeUses } from "./served";
 import { sourceOf } from "./slots";
+import { sorted } from "./sorting";
 import type { Source } from "./sources";
 import { COREFERENCE, relationsOf } from "./tasks";
-import { answers, wholeUses } from "./served";
 import { storedUses } from "./uses";
+import type { Go, View } from "./view";
+import { withHead, withSlot } from "./view";
 
 interface Props {
   sources: Source[];

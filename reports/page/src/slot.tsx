@@ -1,16 +1,16 @@
 // What a slot is filled with: a field for a text, the sentences of the sample, the run or model, the map and the head.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { View } from "./address";
-import { withKind, withSlot, withSource } from "./address";
 import type { SampledSentence } from "./data";
 import { headIndex, headName, rowsOf, runningText } from "./data";
 import type { Filled } from "./filled";
 import { count } from "./format";
-import type { Go } from "./hooks";
 import { useName } from "./hooks";
+import { withKind, withSource } from "./question";
 import { headIn, kindsOf, NAMES, opened, otherKind, samplesOf, sourceOf, split } from "./slots";
 import type { Source } from "./sources";
+import type { Go, View } from "./view";
+import { withSlot } from "./view";
 
 interface Props {
   which: number;

@@ -1,10 +1,10 @@
 // What the card of a head says: the measures that its facts are about, with the value of the head in each of them.
 
 import type { Card, Explorer, Fact, Measure } from "./data";
-import type { View } from "./address";
-import { kindsIn } from "./address";
 import { bare, interval, percent, withUnit } from "./format";
 import { rank } from "./rank";
+import type { View } from "./view";
+import { kindsIn } from "./view";
 
 /** One line of a card. Without a measure it is words alone. */
 export interface Strength {

@@ -2,24 +2,25 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { address, firstView, parameters, restore, withHead, withSlot } from "../src/address";
-import { bestHead } from "../src/question";
-import type { View } from "../src/address";
+import { close, DATA, decided, map, measure, sentence } from "./made";
+import { address, firstView, parameters, restore } from "../src/address";
 import { coloring } from "../src/color";
 import type { Explorer, Measure, SampledSentence } from "../src/data";
 import { levelsOf, spread, widestPart } from "../src/drawing/levels";
 import { pooled } from "../src/drawing/thumbnail";
 import { averaged, mostAttended } from "../src/ensembles";
+import { addressOf, namedHeads } from "../src/heads";
 import { NO_GUESS, shadeAt, UNSURE } from "../src/inflate";
 import type { Example } from "../src/judging";
 import { first } from "../src/judging";
-import { addressOf, namedHeads } from "../src/heads";
 import { ofLayer } from "../src/layers";
+import { bestHead } from "../src/question";
 import { commonScale, difference, sharedAmongWords } from "../src/scales";
 import { search } from "../src/search";
 import { disagreement, sorted } from "../src/sorting";
 import { barOf, beside, strengths } from "../src/strengths";
-import { close, DATA, decided, map, measure, sentence } from "./made";
+import type { View } from "../src/view";
+import { withHead, withSlot } from "../src/view";
 
 test("an address restores the view that it was made of", () => {
   const base = firstView(DATA);

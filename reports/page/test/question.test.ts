@@ -3,16 +3,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deflateRawSync } from "node:zlib";
-import type { View } from "../src/address";
-import { firstView, parameters, restore, withKind, withSlot } from "../src/address";
+import { DATA, measure, sentence } from "./made";
+import { firstView, parameters, restore } from "../src/address";
 import type { Explorer, SampledSentence } from "../src/data";
-import { bestAnswer, following, SAMPLE, sampledMeasure, typeIn, withBest, withMeasure, withQuestion } from "../src/question";
-import { COREFERENCE } from "../src/tasks";
 import type { Compared } from "../src/differing";
 import { differingHeads } from "../src/differing";
 import { headsOfWord } from "../src/heads-of-word";
 import { mapsOf } from "../src/inflate";
-import { DATA, measure, sentence } from "./made";
+import { SAMPLE, bestAnswer, following, sampledMeasure, typeIn, withBest, withKind, withMeasure, withQuestion } from "../src/question";
+import { COREFERENCE } from "../src/tasks";
+import type { View } from "../src/view";
+import { withSlot } from "../src/view";
 
 function guesses(...heads: number[][]): string {
   return deflateRawSync(new Uint8Array(Uint16Array.from(heads.flat()).buffer)).toString("base64");

@@ -2,21 +2,22 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { View } from "../src/address";
-import { address, firstView, headsOf, parameters, restore, toggled, withSlot, withSource } from "../src/address";
+import { close, DATA, map, measure, sentence, source } from "./made";
+import { address, firstView, parameters, restore } from "../src/address";
 import type { Bench, LiveModel } from "../src/data";
-import type { Panel } from "../src/drawing/panel";
 import { onOneScale, subtracted } from "../src/drawing/figure";
+import type { Panel } from "../src/drawing/panel";
 import { requestOf } from "../src/filled";
-import { common, differing, inverse, linked, linksOf, paired, tokensOf } from "../src/linking";
 import type { Tokens } from "../src/linking";
-import { following } from "../src/question";
+import { common, differing, inverse, linked, linksOf, paired, tokensOf } from "../src/linking";
+import { following, withSource } from "../src/question";
 import { aligned } from "../src/scales";
 import { headIn, kindsOf, opened, sourceOf, split } from "../src/slots";
 import type { Source } from "../src/sources";
 import { sourcesOf } from "../src/sources";
 import { drawnTasks } from "../src/tasks";
-import { close, DATA, map, measure, sentence, source } from "./made";
+import type { View } from "../src/view";
+import { headsOf, toggled, withSlot } from "../src/view";
 
 const MODEL: LiveModel = { name: "large", layers: 4, heads: 3, causal: true, kinds: ["weight", "rollout"], predicts: false, run: null };
 const OTHER = { ...DATA, corpus: "d", layers: 1, measures: [measure("det", [0.1, 0.9])] };

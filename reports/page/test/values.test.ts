@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deflateRawSync } from "node:zlib";
-import { address, firstView, headsOf, kindsIn, parameters, restore, withSlot } from "../src/address";
-import { bestHead, withMeasure } from "../src/question";
+import { close, DATA, decided, elements, map, measure, sentence } from "./made";
+import { address, firstView, parameters, restore } from "../src/address";
 import { coloring, inkOn, lightDark, luminance } from "../src/color";
 import type { HeadName, SampledSentence } from "../src/data";
 import { columnsOf, headIndex, headName, inputName, rowsOf, runningText, storedHead } from "../src/data";
-import { cell, involves, many, sentenceAbout, shownValue, strength, valuesOf, visible } from "../src/drawing/panel";
 import type { Panel } from "../src/drawing/panel";
+import { cell, involves, many, sentenceAbout, shownValue, strength, valuesOf, visible } from "../src/drawing/panel";
 import { strokes } from "../src/drawing/strokes";
 import { fontSize, isolated } from "../src/drawing/text";
 import { ensembleName, ensembleOf, together } from "../src/ensembles";
@@ -18,13 +18,14 @@ import { arrow, bare, count, interval, short, withUnit } from "../src/format";
 import { measureOf } from "../src/heads";
 import { inflate, Maps, shadesOf } from "../src/inflate";
 import { ofLayer } from "../src/layers";
-import { Refused } from "../src/live";
-import { keepName } from "../src/names";
-import { rank } from "../src/rank";
-import { search } from "../src/search";
 import { Legend } from "../src/legend";
 import { FindingLink } from "../src/link";
-import { close, DATA, decided, elements, map, measure, sentence } from "./made";
+import { Refused } from "../src/live";
+import { keepName } from "../src/names";
+import { bestHead, withMeasure } from "../src/question";
+import { rank } from "../src/rank";
+import { search } from "../src/search";
+import { headsOf, kindsIn, withSlot } from "../src/view";
 
 const PAIR: SampledSentence = {
   ...sentence("p", ["ein", "Haus", "[SEP]"]),

@@ -1,7 +1,8 @@
 // All heads on one sentence: a small matrix for each, layers as rows and heads as columns. A click opens one.
 
 import { useMemo } from "preact/hooks";
-import type { View } from "../address";
+import { shownValue } from "./panel";
+import { Thumbnail } from "./thumbnail";
 import { Buttons } from "../buttons";
 import { captionOf } from "../caption";
 import type { Explorer, SampledSentence } from "../data";
@@ -9,8 +10,7 @@ import { columnsOf, headName, rowsOf, runningText, storedHead } from "../data";
 import { moved, usePromise, useWidth } from "../hooks";
 import type { HeadMap, Maps } from "../inflate";
 import { commonScale, sharedAmongWords } from "../scales";
-import { shownValue } from "./panel";
-import { Thumbnail } from "./thumbnail";
+import type { View } from "../view";
 
 interface Props {
   data: Explorer;

@@ -1,7 +1,15 @@
 // One sentence, drawn for some heads and kinds of maps, side by side.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { View, Word } from "../address";
+import type { ArcsLayout } from "./arcs";
+import { Arcs, arcsLayout } from "./arcs";
+import type { GridLayout } from "./grid";
+import { Grid, gridLayout } from "./grid";
+import type { LinesLayout } from "./lines";
+import { Lines, linesLayout } from "./lines";
+import type { Panel } from "./panel";
+import { many, sentenceAbout, shownValue } from "./panel";
+import { wordOf } from "./word";
 import { Buttons } from "../buttons";
 import { captionOf } from "../caption";
 import type { Explorer, SampledSentence } from "../data";
@@ -16,15 +24,7 @@ import type { Links } from "../linking";
 import { aligned, commonScale, difference, sharedAmongWords } from "../scales";
 import type { Task } from "../tasks";
 import { decide } from "../tasks";
-import type { ArcsLayout } from "./arcs";
-import { Arcs, arcsLayout } from "./arcs";
-import type { GridLayout } from "./grid";
-import { Grid, gridLayout } from "./grid";
-import type { LinesLayout } from "./lines";
-import { Lines, linesLayout } from "./lines";
-import type { Panel } from "./panel";
-import { many, sentenceAbout, shownValue } from "./panel";
-import { wordOf } from "./word";
+import type { View, Word } from "../view";
 
 /** What is drawn of a sentence. */
 export interface Drawable {

@@ -1,7 +1,7 @@
 // The gold links of a sentence pair, which lie below what a head does.
 
-import type { Word } from "../address";
 import type { SampledSentence } from "../data";
+import type { Word } from "../view";
 
 interface Props {
   links: SampledSentence["links"];

@@ -1,18 +1,18 @@
 // The map of a head as a matrix: a row for each word that attends, and a column for each word attended to.
 
 import { useMemo, useState } from "preact/hooks";
-import type { Word } from "../address";
-import { columnsOf } from "../data";
-import { valueAt } from "../inflate";
 import { GoldLinks } from "./gold";
 import type { DrawingProps } from "./panel";
 import type { Panel } from "./panel";
 import { cell, shownValue } from "./panel";
-import { strokes } from "./strokes";
 import { useShapes, Values } from "./shapes";
+import { strokes } from "./strokes";
 import { fontSize, isolated, shortened, textWidth } from "./text";
 import type { Place } from "./word";
 import { Words } from "./word";
+import { columnsOf } from "../data";
+import { valueAt } from "../inflate";
+import type { Word } from "../view";
 
 const TITLE = 26;
 const LEAST = 210; // the width that a title takes

@@ -1,9 +1,6 @@
 // The words in two columns, with a line for each value: from the words that attend to those attended to.
 
 import { useMemo } from "preact/hooks";
-import type { Word } from "../address";
-import { columnsOf } from "../data";
-import { verdictsOf } from "../tasks";
 import { GoldLinks } from "./gold";
 import type { DrawingProps, WordValue } from "./panel";
 import { cell, involves, many, shownValue, strength, visible } from "./panel";
@@ -11,6 +8,9 @@ import { useShapes, Values } from "./shapes";
 import { fontSize, shortened, textWidth } from "./text";
 import type { Place } from "./word";
 import { Words } from "./word";
+import { columnsOf } from "../data";
+import { verdictsOf } from "../tasks";
+import type { Word } from "../view";
 
 const TOP = 38;
 const GAP = 420;

@@ -1,13 +1,13 @@
 // What all drawings of one head on one sentence share.
 
-import type { Word } from "../address";
+import { isolated } from "./text";
 import type { SampledSentence } from "../data";
 import { columnsOf } from "../data";
 import type { HeadMap } from "../inflate";
 import { shadeAt, valueAt } from "../inflate";
 import type { Decision } from "../tasks";
 import { decisionOf } from "../tasks";
-import { isolated } from "./text";
+import type { Word } from "../view";
 
 /** So many decisions can be told apart. */
 export const FEW = 24;

@@ -1,7 +1,8 @@
 // A document as running text: mentions in the colors of their entities, and arrows to what a head picks for one of them.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Word } from "../address";
+import type { Drawable } from "./figure";
+import { isolated, textWidth } from "./text";
 import { Buttons } from "../buttons";
 import { captionOf } from "../caption";
 import type { SampledSentence } from "../data";
@@ -9,12 +10,11 @@ import { headName, rowsOf, storedHead } from "../data";
 import type { Cell } from "../export";
 import { moved, usePromise, useWidth } from "../hooks";
 import { reachOf } from "../judging";
+import { typeIn } from "../question";
 import type { Box, Running, RunningDecision, RunningLayout } from "../running";
 import { decisionsIn, ENTITY_COLORS, isText, runningLayout, runningOf, windowsOf } from "../running";
-import { typeIn } from "../question";
 import { decide, decisionOf, tasks } from "../tasks";
-import type { Drawable } from "./figure";
-import { isolated, textWidth } from "./text";
+import type { Word } from "../view";
 
 interface Props extends Drawable {
   /** The name of the slot, if there are two. */

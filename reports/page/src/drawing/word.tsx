@@ -1,12 +1,12 @@
 // The words of a drawing, which can be pointed at, focused and pinned. Events are handled by the drawing (`wordOf`).
 
 import { useMemo } from "preact/hooks";
-import type { Word } from "../address";
+import type { Panel, WordValue } from "./panel";
+import { shortened } from "./text";
 import type { SampledSentence } from "../data";
 import { columnsOf } from "../data";
 import { mentionOf } from "../tasks";
-import type { Panel, WordValue } from "./panel";
-import { shortened } from "./text";
+import type { Word } from "../view";
 
 /** Where a word stands, with its box, whose middle is at `y`; `transform` moves and turns both. */
 export interface Place {
