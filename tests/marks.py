@@ -98,7 +98,10 @@ def marks_of(figure: Figure) -> Iterator[Mark]:
 
 
 def _panel(axes: Axes) -> Mark:
-    """Return the scales of a panel, its limits if they do not depend on data, its grid, and sides without labels."""
+    """Return the scales of a panel, its limits if they do not depend on data, its grid, and sides without labels.
+
+    A panel whose axes are off has neither grid nor labels, whatever its sides are set to, which depends on Matplotlib.
+    """
     limits = [
         "" if is_automatic else " ".join(f"{end:g}" if end in LIMITS else "*" for end in ends)
         for is_automatic, ends in (
@@ -110,6 +113,8 @@ def _panel(axes: Axes) -> Mark:
     grid = [axis.get_tick_params().get("gridOn", False) for axis in (axes.xaxis, axes.yaxis)]
     scales = f"{axes.get_xscale()} {axes.get_yscale()}"
     ways = " ".join(f"grid {way}" for way, has in zip("xy", grid, strict=True) if has)
+    if not axes.axison:
+        return "panel", scales, *limits, "", ""
     sides = ((axes.xaxis, "labelbottom"), (axes.yaxis, "labelleft"))
     inner = " ".join(f"no {side}" for axis, side in sides if not axis.get_tick_params().get(side, True))
     return "panel", scales, *limits, ways, inner

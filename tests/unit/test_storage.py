@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import safetensors.torch
 import torch
+from packaging.version import Version
 
 from attentionology.storage import durable
 from attentionology.storage.durable import (
@@ -54,7 +55,8 @@ def test_files_of_tensors_are_those_of_safetensors(tmp_path):
     numbers = torch.arange(-3, 3)
     dtypes = (
         *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.uint16, torch.int32, torch.uint32, torch.int64),
-        *(torch.uint64, torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64),
+        *(torch.uint64, torch.float16, torch.bfloat16, torch.float32, torch.float64),
+        *([torch.complex64] if Version(safetensors.__version__) >= Version("0.7") else []),  # which stores it since
     )
     tensors = {f"é{number}": numbers.to(dtype) for number, dtype in enumerate(dtypes)}
     tensors |= {
