@@ -21,6 +21,7 @@ a norm, they come in blocks (`contribution_blocks`).
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -39,10 +40,10 @@ _CELLS_ELSEWHERE = 2**22
 _CAUSAL_ROWS = 32
 """How many rows of a causal map are worked on at a time, so that not much is computed of what they cannot see."""
 
-BLOCK_KEYS = 64
+BLOCK_KEYS = 16
 BLOCK_PAIRS = 1024
-"""How many keys, and how many query-key pairs, have their vectors in memory at a time. There are more if one word has
-more pieces than that."""
+"""How many keys of long inputs, and how many query-key pairs, have their vectors in memory at a time. There are more if
+one word has more pieces than that. With few keys, little is computed of what no query of a causal model sees."""
 
 
 def contribution_norms(
@@ -160,7 +161,8 @@ def contribution_blocks(
     """Yield the vectors ``scale_i · Σ_h α^h_ij v^h_j P^h`` of one sentence, block by block, for each projection P.
 
     The layer is one sentence without padding, see `Layer.sentences`. For each projection, ``residuals`` are vectors
-    that queries get from themselves in addition; they are not scaled.
+    that queries get from themselves in addition; they are not scaled. Queries that get nothing from any key of a block,
+    such as those before it in causal models, may be left out of it: their vectors are 0.
     """
     alpha, v = layer.factors[0], layer.v[0]
     heads, n, _ = alpha.shape
@@ -168,11 +170,12 @@ def contribution_blocks(
     positions = torch.arange(n, device=v.device) if layer.groups is None else layer.groups.sum_matrix[0].argmax(1)
     position_list = positions.tolist()
     head_projections = [projection.view(heads, -1, projection.shape[-1]) for projection in projections]
-    for keys in _runs(position_list, BLOCK_KEYS):
+    for keys in _runs(position_list, slice(0, n), max(BLOCK_KEYS, BLOCK_PAIRS // n)):
         columns = slice(position_list[keys.start], position_list[keys.stop - 1] + 1)
         # Each (keys, heads, dim).
         projected = [torch.bmm(v[keys].transpose(0, 1), matrices).transpose(0, 1) for matrices in head_projections]
-        for queries in _runs(position_list, max(1, BLOCK_PAIRS // (keys.stop - keys.start))):
+        given = _queries_given(alpha, keys, position_list)
+        for queries in _runs(position_list, given, max(1, BLOCK_PAIRS // (keys.stop - keys.start))):
             factors = alpha[:, queries, keys] if scale is None else alpha[:, queries, keys] * scale[queries]
             factors = factors.permute(2, 1, 0).contiguous()  # (keys, queries, heads)
             vectors = [torch.bmm(factors, values) for values in projected]  # each (keys, queries, dim)
@@ -191,12 +194,24 @@ def contribution_blocks(
         del projected  # the largest tensors here are freed before those of the next keys are made
 
 
-def _runs(position_of: Sequence[int], size: int) -> Iterator[slice]:
-    """Cut pieces into runs of whole positions, of at most ``size`` pieces unless a position alone has more."""
+def _queries_given(alpha: Float[Tensor, "heads n n"], keys: slice, position_of: Sequence[int]) -> slice:
+    """Find the pieces that the keys give anything to, and the keys themselves: a range of whole positions."""
     n = len(position_of)
-    ends = [end for end in range(1, n + 1) if end == n or position_of[end] != position_of[end - 1]]
-    start = stop = 0
-    for end in ends:
+    if alpha.device.type != "cpu":  # which would be waited for
+        return slice(0, n)
+    given = (alpha[:, :, keys] != 0).any(-1).any(0)
+    given[keys] = True
+    first, last = (position_of[i] for i in torch.nonzero(given)[[0, -1], 0].tolist())
+    return slice(bisect_left(position_of, first), bisect_right(position_of, last))
+
+
+def _runs(position_of: Sequence[int], pieces: slice, size: int) -> Iterator[slice]:
+    """Cut ``pieces`` into runs of whole positions, of at most ``size`` pieces unless a position alone has more."""
+    n = len(position_of)
+    start = stop = pieces.start
+    for end in range(pieces.start + 1, pieces.stop + 1):
+        if end < n and position_of[end] == position_of[end - 1]:
+            continue  # the position goes on
         if end - start > size and stop > start:  # the next position has no room left in this run
             yield slice(start, stop)
             start = stop

@@ -11,8 +11,8 @@ import torch
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Encoder, extract
-from attentionology.extractors.layers import AttentionBlock
-from attentionology.extractors.layers.contributions import contribution_norms
+from attentionology.extractors.layers import AttentionBlock, Layer, contributions
+from attentionology.extractors.layers.contributions import contribution_blocks, contribution_norms
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 from tests.reference.naive_layers import READERS, Naive, merge_maps, merge_vectors, naive_layers
@@ -114,3 +114,46 @@ def test_norms_of_long_inputs_are_sums_over_heads(seen):
     norms = contribution_norms(block, torch.tensor(projection @ projection.T))
     vectors = np.einsum("bhij,bjhs,hsd->bijd", alpha, v, projection.reshape(3, 4, 5))
     np.testing.assert_allclose(norms[:, 0], np.linalg.norm(vectors, axis=-1), rtol=1e-9, atol=1e-12)
+
+
+def attending(pattern: str, n: int) -> np.ndarray:
+    """Which of n queries attends to which key."""
+    i, j = np.indices((n, n))
+    return {"all": i >= 0, "causal": i >= j, "window": abs(i - j) < 9, "none": i < 0, "last key": j == n - 1}[pattern]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "most"), [("all", 1), ("causal", 0.62), ("window", 0.4), ("none", 0.25), ("last key", 0.4)]
+)
+def test_vectors_are_computed_only_where_something_is_attended_to(pattern, most):
+    """They add up to those of all pairs, and no more than a share of the pairs is computed."""
+    rng, n = np.random.default_rng(0), 75
+    alpha = rng.random((2, n, n)) * attending(pattern, n)
+    v, projection, residual = rng.normal(size=(n, 2, 4)), rng.normal(size=(8, 5)), rng.normal(size=(n, 5))
+    layer = Layer(torch.tensor(alpha)[None], torch.ones(1, n, dtype=torch.bool))
+    layer.v, layer.factors = torch.tensor(v)[None], layer.alpha
+    found, times = np.zeros((n, n, 5)), np.zeros((n, n))
+    for block in contribution_blocks(layer, [torch.tensor(projection)], residuals=[torch.tensor(residual)]):
+        found[block.queries, block.keys] += block.vectors[0].transpose(0, 1).numpy()
+        times[block.queries, block.keys] += 1
+    expected = np.einsum("hij,jhs,hsd->ijd", alpha, v, projection.reshape(2, 4, 5))
+    expected[range(n), range(n)] += residual
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    assert times.max() == 1
+    assert times.mean() <= most
+
+
+@pytest.mark.parametrize(
+    ("family", "kind", "merge"),
+    [
+        ("gpt2", "value-zeroing", "norm"),
+        ("gpt2", "alti", "vector"),
+        ("gpt2", "atbffres", "vector"),
+        ("modernbert", "atbff", "norm"),
+    ],
+)
+def test_maps_of_small_blocks(monkeypatch, family, kind, merge):
+    """Blocks of which a causal model computes only a part."""
+    monkeypatch.setattr(contributions, "BLOCK_KEYS", 3)
+    monkeypatch.setattr(contributions, "BLOCK_PAIRS", 12)
+    compare(encoder_of(family), kind, "word", merge)

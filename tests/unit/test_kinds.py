@@ -151,7 +151,7 @@ def test_a_kind_that_reads_weights_must_say_so(own_kinds):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("keys", "pairs", "cells"), [(1, 1, 1), (3, 7, 20), (4, 1000, 60)])
+@pytest.mark.parametrize(("keys", "pairs", "cells"), [(1, 1, 1), (3, 7, 20), (4, 80, 60)])
 @pytest.mark.parametrize("merge", ["norm", "vector"])
 def test_blocks_do_not_change_the_maps(monkeypatch, keys, pairs, cells, merge):
     monkeypatch.setattr(contributions, "BLOCK_KEYS", keys)
