@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..layers import Layer
-from ..layers.contributions import contribution_blocks, contribution_norms, merge_rows
+from ..layers.contributions import contribution_blocks, contribution_norms, merge_rows, parts_of
 from .registry import register_kind
 from .rollout import distributions
 
@@ -39,15 +39,16 @@ def alti(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     difference; this function does not.
     """
     closer = layer.new_map()
-    for b, sentence in enumerate(layer.sentences()):
-        output, projection, scale, linear = _decompose(sentence)
-        target = sentence.merge_rows(output)[0]
-        residual = linear(sentence.x[0] * scale[0])
-        for block in contribution_blocks(sentence, [projection], scale[0], [residual]):
-            block_target = target[block.rows]
-            parts = merge_rows(sentence, block, block.vectors[0])
+    for sentences, part in parts_of(layer):
+        output, projection, scale, linear = _decompose(part)
+        target = part.merge_rows(output).unsqueeze(1)
+        residual = linear(part.x * scale)
+        for block in contribution_blocks(part, [projection], scale, [residual]):
+            block_target = target[:, :, block.rows]
+            vectors = merge_rows(part, block, block.vectors[0])
             # The differences are taken by component, because the two norms are large and nearly equal.
-            closer[b, 0, block.rows, block.keys] = (block_target.abs() - (block_target - parts).abs()).sum(-1).T
+            differences = block_target.abs() - (block_target - vectors).abs()
+            closer[sentences, 0, block.rows, block.keys] = differences.sum(-1).mT
     return distributions(closer.clamp(min=0))
 
 

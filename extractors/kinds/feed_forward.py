@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..errors import ModelError
 from ..layers import Layer, LayerWeights
-from ..layers.contributions import Block, contribution_blocks, merge_rows
+from ..layers.contributions import Block, contribution_blocks, merge_rows, parts_of
 from .registry import register_kind
 
 FF_KINDS = ("atbff", "atbffres", "atbffresln")
@@ -23,7 +23,7 @@ FF_KINDS = ("atbff", "atbffres", "atbffresln")
 
 def feed_forward_vectors(
     layer: Layer, projections: Sequence[Float[Tensor, "inner _"]]
-) -> Iterator[tuple[Block, dict[str, Float[Tensor, "keys queries dim"]]]]:
+) -> Iterator[tuple[Block, dict[str, Float[Tensor, "batch keys queries dim"]]]]:
     """Yield, block by block, the vectors whose norms the three kinds are.
 
     The attention block's contributions t_ij pass the feed-forward block in a linear form that is exact for
@@ -37,32 +37,32 @@ def feed_forward_vectors(
     Where what the block adds is normed before it is added, z_ij includes the linear part of that norm. Where the block
     reads the input of the layer, as attention does, there is no atbff, and atbffres is ``y_ij + [i = j] (x_i + z_i)``.
 
-    A gated block has two slopes, one for each half. The layer is one sentence without padding (`Layer.sentences`), and
+    A gated block has two slopes, one for each half. The layer is what `parts_of` yields, and
     the projections are what `feed_forward_projections` returns. The pieces of a query are not merged yet.
     """
-    weights, scale = layer.weights, layer.scale[0]
+    weights, scale = layer.weights, layer.scale
     if weights.parallel:
-        for block in contribution_blocks(layer, projections, residuals=[layer.x[0] + layer.ff_from_itself[0]]):
+        for block in contribution_blocks(layer, projections, residuals=[layer.x + layer.ff_from_itself]):
             yield block, dict.fromkeys(("atbffres", "atbffresln"), block.vectors[0])
         return
-    normed = weights.linear_norm(layer.x[0])
+    normed = weights.linear_norm(layer.x)
     # What comes before the division by the deviation is formed without it, so that it is done once for every query
     # instead of once for every pair: around the block here, and into the block by slopes that include it.
-    residuals = [layer.x[0] if weights.pre_norm else normed, *(normed @ w for w, _ in weights.ff_in)]
-    slopes = [slope[0] * scale for slope in layer.slopes]
+    residuals = [layer.x if weights.pre_norm else normed, *(normed @ w for w, _ in weights.ff_in)]
+    slopes = [slope * scale for slope in layer.slopes]
     for block in contribution_blocks(layer, projections, residuals=residuals):
         carried, *parts = block.vectors
         if not weights.pre_norm:
-            carried *= scale[block.queries]
+            carried *= scale[:, None, block.queries]
         for part, slope in zip(parts, slopes, strict=True):
-            part *= slope[block.queries]
+            part *= slope[:, None, block.queries]
         z = weights.out_of_units(parts)
         if layer.scale_ff is not None:
-            z = z * layer.scale_ff[0, block.queries]
+            z = z * layer.scale_ff[:, None, block.queries]
         whole = carried.add_(z)
         normed_whole = whole
         if weights.norm_out is not None:
-            normed_whole = weights.norm_out.linear(whole).mul_(layer.scale_out[0, block.queries])
+            normed_whole = weights.norm_out.linear(whole).mul_(layer.scale_out[:, None, block.queries])
         yield block, {"atbff": z, "atbffres": whole, "atbffresln": normed_whole}
 
 
@@ -82,9 +82,9 @@ def _map_of(kind: str, layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
         )
     norms = layer.new_map()
     projections = feed_forward_projections(layer.weights)
-    for b, sentence in enumerate(layer.sentences()):
-        for block, vectors in feed_forward_vectors(sentence, projections):
-            norms[b, 0, block.rows, block.keys] = merge_rows(sentence, block, vectors[kind]).norm(dim=-1).T
+    for sentences, part in parts_of(layer):
+        for block, vectors in feed_forward_vectors(part, projections):
+            norms[sentences, 0, block.rows, block.keys] = merge_rows(part, block, vectors[kind]).norm(dim=-1).mT
     return norms
 
 

@@ -6,14 +6,15 @@ The authors run the layer once per key. Here one known vector is subtracted from
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from ..layers import Layer
-from ..layers.contributions import Block, contribution_blocks
+from ..layers import Layer, LayerWeights
+from ..layers.contributions import Block, contribution_blocks, parts_of
 from .registry import register_kind
 from .rollout import distributions
 
@@ -33,50 +34,67 @@ def value_zeroing(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
     1 by little more than the rounding of float32, so that ``1 − cos`` would keep hardly a correct digit.
     """
     distances = layer.new_map()
-    for b, sentence in enumerate(layer.sentences()):
-        output = functional.normalize(sentence.output[0], dim=-1)
-        for block, without in _without_keys(sentence):
+    projections = _projections(layer.weights)  # once for all sentences
+    for sentences, part in parts_of(layer):
+        output = functional.normalize(part.output, dim=-1)
+        for block, without in _without_keys(part, projections):
             # Where a query does not attend to a key at all (in causal models), the distance is rounding noise.
-            attended = sentence.alpha[0, :, block.queries, block.keys].amax(0) > 0
-            change = functional.normalize(without, dim=-1).sub_(output[block.queries])
-            distances[b, 0, block.queries, block.keys] = change.square_().sum(-1).T / 2 * attended
+            attended = part.alpha[:, :, block.queries, block.keys].amax(1) > 0
+            change = functional.normalize(without, dim=-1).sub_(output[:, None, block.queries])
+            distances[sentences, 0, block.queries, block.keys] = change.square_().sum(-1).mT / 2 * attended
     return distributions(distances)
 
 
-def _without_keys(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys queries dim"]]]:
-    """Yield, block by block, the output of queries without the values of keys; the layer is one sentence."""
+def _can_norm_beforehand(weights: LayerWeights) -> bool:
+    """Tell whether the linear part of the layer norm can be applied before the sum is known.
+
+    It can where the norm reads p, to which attention is added as it is.
+    """
+    return weights.norm is not None and not weights.parallel and weights.norm_attention is None
+
+
+def _projections(weights: LayerWeights) -> list[Float[Tensor, "inner _"]]:
+    """Return the linear maps from value vectors to what `_without_keys` takes out of the output of a query."""
+    return [weights.w_o, *weights.to_units()] if _can_norm_beforehand(weights) else [weights.w_o]
+
+
+def _without_keys(
+    layer: Layer, projections: Sequence[Float[Tensor, "inner _"]]
+) -> Iterator[tuple[Block, Float[Tensor, "batch keys queries dim"]]]:
+    """Yield, block by block, the output of queries without the values of keys; the layer is what `parts_of` yields."""
     weights = layer.weights
-    # The linear part of a norm can only be applied beforehand if it reads p, to which attention is added as it is.
-    if weights.norm is None or weights.parallel or weights.norm_attention is not None:
-        yield from _recompute(layer)
+    if weights.norm is None or not _can_norm_beforehand(weights):
+        yield from _recompute(layer, projections)
         return
-    p = layer.p[0]
+    p = layer.p
     normed = weights.norm.linear(p)
     p_to_units = [normed @ w for w, _ in weights.ff_in]
     constants = [weights.norm.beta @ w + bias for w, bias in weights.ff_in]
-    for block in contribution_blocks(layer, [weights.w_o, *weights.to_units()]):
-        removed, *removed_to_units = block.vectors
-        rest = p[block.queries] - removed
+    for block in contribution_blocks(layer, projections):
+        # All is computed in place of the block's vectors, which are its largest tensors.
+        rest, *units = block.vectors
+        torch.sub(p[:, None, block.queries], rest, out=rest)
         # The layer norm before W_1 is linear except for its division, so its linear part has been applied already,
         # to the whole sum and to the removed part; only the division by the deviation of the rest is left to do.
-        scale = 1 / weights.norm.deviation(rest)
-        u = tuple(
-            (whole[block.queries] - removed_part).mul_(scale).add_(constant)
-            for whole, removed_part, constant in zip(p_to_units, removed_to_units, constants, strict=True)
-        )
-        residual = rest if weights.pre_norm else weights.norm(rest)
-        q = weights.feed_forward(u).add_(residual)
+        normed_rest, scale = weights.norm.with_scale(rest)
+        for u, whole, constant in zip(units, p_to_units, constants, strict=True):
+            torch.sub(whole[:, None, block.queries], u, out=u)
+            torch.addcmul(constant, u, scale, out=u)
+        residual = rest if weights.pre_norm else normed_rest
+        q = weights.feed_forward(tuple(units)).add_(residual)
         yield block, q if weights.norm_out is None else weights.norm_out(q)
 
 
-def _recompute(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys queries dim"]]]:
+def _recompute(
+    layer: Layer, projections: Sequence[Float[Tensor, "inner _"]]
+) -> Iterator[tuple[Block, Float[Tensor, "batch keys queries dim"]]]:
     """Yield what `_without_keys` does where its shortcut is not valid: compute everything after attention anew."""
-    weights, x = layer.weights, layer.x[0]
-    attended = weights.attention_output(layer.context.flatten(-2)[0])
+    weights, x = layer.weights, layer.x.unsqueeze(1)
+    attended = weights.attention_output(layer.context.flatten(-2)).unsqueeze(1)
     # The norm of what attention adds has another deviation without a key, so its factor is taken back.
-    scale = None if layer.scale_attention is None else 1 / layer.scale_attention[0]
-    for block in contribution_blocks(layer, [weights.w_o], scale):
-        rest = attended[block.queries] - block.vectors[0]
-        p = (weights.norm_attention(rest) if weights.norm_attention else rest) + x[block.queries]
-        u = weights.preactivations(weights.read_by_ff(p, x[block.queries]))
+    scale = None if layer.scale_attention is None else 1 / layer.scale_attention
+    for block in contribution_blocks(layer, projections, scale):
+        rest = attended[:, :, block.queries] - block.vectors[0]
+        p = (weights.norm_attention(rest) if weights.norm_attention else rest) + x[:, :, block.queries]
+        u = weights.preactivations(weights.read_by_ff(p, x[:, :, block.queries]))
         yield block, weights.feed_forward(u) + p

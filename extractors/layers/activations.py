@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from ..errors import ModelError
 
@@ -57,6 +59,22 @@ def gate_of(activation: Elementwise, like: Tensor | None = None) -> Elementwise 
         if torch.allclose(activation(u), u * gate(u), rtol=tolerance, atol=tolerance):
             return gate
     return None
+
+
+_IN_ONE_PASS: dict[Elementwise | None, Elementwise] = {
+    _GATES["gelu"]: functional.gelu,
+    _GATES["tanh gelu"]: partial(functional.gelu, approximate="tanh"),
+    _GATES["silu"]: functional.silu,
+}
+"""Functions that read and write each number once, by their gates."""
+
+
+def in_one_pass(activation: Elementwise, like: Tensor) -> Elementwise:
+    """Find the function of torch that gives the same values, or return the activation itself.
+
+    The GELU of GPT-2 is written in eight operations, which take ten times as long as one.
+    """
+    return _IN_ONE_PASS.get(gate_of(activation, like), activation)
 
 
 def slope(activation: Elementwise, start: Tensor | float, end: Tensor) -> Tensor:

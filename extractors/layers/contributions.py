@@ -21,6 +21,7 @@ a norm, they come in blocks (`contribution_blocks`).
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -39,10 +40,13 @@ _CELLS_ELSEWHERE = 2**22
 _CAUSAL_ROWS = 32
 """How many rows of a causal map are worked on at a time, so that not much is computed of what they cannot see."""
 
-BLOCK_KEYS = 64
+BLOCK_KEYS = 16
 BLOCK_PAIRS = 1024
-"""How many keys, and how many query-key pairs, have their vectors in memory at a time. There are more if one word has
-more pieces than that."""
+"""How many keys of long inputs, and how many query-key pairs, have their vectors in memory at a time. There are more if
+one word has more pieces than that. With few keys, little is computed of what no query of a causal model sees."""
+
+_PAIRS_ELSEWHERE = 2**14
+"""How many pairs have their vectors in memory at a time on another device."""
 
 
 def contribution_norms(
@@ -141,62 +145,109 @@ def _squared_norms(
 
 
 class Block(NamedTuple):
-    """The contribution vectors of some keys to some queries of one sentence."""
+    """The contribution vectors of some keys to some queries of one or several sentences."""
 
     queries: slice  # the pieces that are the queries
     rows: slice  # of the map, to which these queries belong; they are fewer where pieces are merged
     keys: slice  # the columns of the map
-    # One tensor per linear map, shape (keys, queries, dim): what each query gets from each key. Where pieces are merged
-    # as vectors, the pieces of a key are merged already, and those of a query are not.
+    # One tensor per linear map, shape (batch, keys, queries, dim): what each query gets from each key. Where pieces are
+    # merged as vectors, the pieces of a key are merged already, and those of a query are not.
     vectors: list[Tensor]
+
+
+def parts_of(layer: Layer) -> Iterator[tuple[slice, Layer]]:
+    """Yield the sentences that are worked on together, as a slice of the batch and as a layer.
+
+    On a CPU, they have the same length, so that nothing is computed of padding. Another device, for which small blocks
+    are many operations, pads them to the longest.
+    """
+    lengths = layer.mask.sum(1).tolist()
+    start = 0
+    while start < len(lengths):
+        stop, longest = start + 1, lengths[start]
+        while stop < len(lengths) and layer.groups is None:  # which are merged sentence by sentence
+            padded = max(longest, lengths[stop])
+            needs_padding = lengths[stop] != longest
+            if (needs_padding and _is_on_cpu(layer)) or (stop + 1 - start) * padded**2 > _pairs_at_once(layer):
+                break
+            stop, longest = stop + 1, padded
+        yield slice(start, stop), layer.cut(slice(start, stop), longest)
+        start = stop
+
+
+def _is_on_cpu(layer: AttentionBlock) -> bool:
+    return layer.alpha.device.type == "cpu"
+
+
+def _pairs_at_once(layer: AttentionBlock) -> int:
+    return BLOCK_PAIRS if _is_on_cpu(layer) else _PAIRS_ELSEWHERE
 
 
 def contribution_blocks(
     layer: Layer,
     projections: Sequence[Float[Tensor, "inner _"]],
-    scale: Float[Tensor, "n 1"] | None = None,
-    residuals: Sequence[Float[Tensor, "n _"]] = (),
+    scale: Float[Tensor, "batch n 1"] | None = None,
+    residuals: Sequence[Float[Tensor, "batch n _"]] = (),
 ) -> Iterator[Block]:
-    """Yield the vectors ``scale_i · Σ_h α^h_ij v^h_j P^h`` of one sentence, block by block, for each projection P.
+    """Yield the vectors ``scale_i · Σ_h α^h_ij v^h_j P^h`` of a part of a batch, block by block, for each projection P.
 
-    The layer is one sentence without padding, see `Layer.sentences`. For each projection, ``residuals`` are vectors
-    that queries get from themselves in addition; they are not scaled.
+    The layer is what `parts_of` yields. For each projection, ``residuals`` are vectors that queries get from themselves
+    in addition; they are not scaled. Queries that get nothing from any key of a block, such as those before it in
+    causal models, may be left out of it: their vectors are 0.
     """
-    alpha, v = layer.factors[0], layer.v[0]
-    heads, n, _ = alpha.shape
+    alpha, v = layer.factors, layer.v
+    batch, heads, n, _ = alpha.shape
     # The word of each piece if pieces are merged, and the piece itself otherwise: its row and its column in the map.
     positions = torch.arange(n, device=v.device) if layer.groups is None else layer.groups.sum_matrix[0].argmax(1)
-    position_list = positions.tolist()
+    position_list = list(range(n)) if layer.groups is None else positions.tolist()
     head_projections = [projection.view(heads, -1, projection.shape[-1]) for projection in projections]
-    for keys in _runs(position_list, BLOCK_KEYS):
+    most_pairs = _pairs_at_once(layer) // batch
+    for keys in _runs(position_list, slice(0, n), max(BLOCK_KEYS, most_pairs // n)):
+        n_keys = keys.stop - keys.start
         columns = slice(position_list[keys.start], position_list[keys.stop - 1] + 1)
-        # Each (keys, heads, dim).
-        projected = [torch.bmm(v[keys].transpose(0, 1), matrices).transpose(0, 1) for matrices in head_projections]
-        for queries in _runs(position_list, max(1, BLOCK_PAIRS // (keys.stop - keys.start))):
-            factors = alpha[:, queries, keys] if scale is None else alpha[:, queries, keys] * scale[queries]
-            factors = factors.permute(2, 1, 0).contiguous()  # (keys, queries, heads)
-            vectors = [torch.bmm(factors, values) for values in projected]  # each (keys, queries, dim)
+        by_head = v[:, keys].flatten(0, 1).transpose(0, 1)
+        # Each (batch × keys, heads, dim).
+        projected = [torch.bmm(by_head, matrices).transpose(0, 1) for matrices in head_projections]
+        given = _queries_given(layer, keys, position_list)
+        for queries in _runs(position_list, given, max(1, most_pairs // n_keys)):
+            factors = alpha[:, :, queries, keys]
+            if scale is not None:
+                factors = factors * scale[:, None, queries]
+            factors = factors.permute(0, 3, 2, 1).flatten(0, 1).contiguous()  # (batch × keys, queries, heads)
+            vectors = [torch.bmm(factors, values).unflatten(0, (batch, n_keys)) for values in projected]
             if layer.groups is not None:  # the pieces of a key are added up
                 n_columns, column_of_key = columns.stop - columns.start, positions[keys] - columns.start
-                vectors = [y.new_zeros(n_columns, *y.shape[1:]).index_add_(0, column_of_key, y) for y in vectors]
-            # The queries whose own column is in this block.
-            own = [i for i in range(queries.start, queries.stop) if columns.start <= position_list[i] < columns.stop]
-            if own:
+                vectors = [y.new_zeros(batch, n_columns, *y.shape[2:]).index_add_(1, column_of_key, y) for y in vectors]
+            # The queries whose own column is in this block, because keys are whole positions.
+            own = slice(max(keys.start, queries.start), min(keys.stop, queries.stop))
+            if residuals and own.start < own.stop:
                 own_columns = positions[own] - columns.start
-                queries_in_block = torch.tensor(own, device=v.device) - queries.start
-                for block_vectors, residual in zip(vectors, residuals, strict=False):  # there may be no residuals
-                    block_vectors[own_columns, queries_in_block] += residual[own]
+                own_queries = torch.arange(own.start, own.stop, device=v.device) - queries.start
+                for block_vectors, residual in zip(vectors, residuals, strict=True):
+                    block_vectors[:, own_columns, own_queries] += residual[:, own]
             rows = slice(position_list[queries.start], position_list[queries.stop - 1] + 1)
             yield Block(queries, rows, columns, vectors)
         del projected  # the largest tensors here are freed before those of the next keys are made
 
 
-def _runs(position_of: Sequence[int], size: int) -> Iterator[slice]:
-    """Cut pieces into runs of whole positions, of at most ``size`` pieces unless a position alone has more."""
+def _queries_given(layer: Layer, keys: slice, position_of: Sequence[int]) -> slice:
+    """Find the pieces that the keys give anything to, and the keys themselves: a range of whole positions."""
     n = len(position_of)
-    ends = [end for end in range(1, n + 1) if end == n or position_of[end] != position_of[end - 1]]
-    start = stop = 0
-    for end in ends:
+    if not _is_on_cpu(layer):  # the device would be waited for
+        return slice(0, n)
+    given = (layer.factors[..., keys] != 0).any(-1).any(1).any(0)
+    given[keys] = True
+    first, last = (position_of[i] for i in torch.nonzero(given)[[0, -1], 0].tolist())
+    return slice(bisect_left(position_of, first), bisect_right(position_of, last))
+
+
+def _runs(position_of: Sequence[int], pieces: slice, size: int) -> Iterator[slice]:
+    """Cut ``pieces`` into runs of whole positions, of at most ``size`` pieces unless a position alone has more."""
+    n = len(position_of)
+    start = stop = pieces.start
+    for end in range(pieces.start + 1, pieces.stop + 1):
+        if end < n and position_of[end] == position_of[end - 1]:
+            continue  # the position goes on
         if end - start > size and stop > start:  # the next position has no room left in this run
             yield slice(start, stop)
             start = stop
@@ -204,8 +255,8 @@ def _runs(position_of: Sequence[int], size: int) -> Iterator[slice]:
     yield slice(start, stop)
 
 
-def merge_rows(layer: Layer, block: Block, vectors: Float[Tensor, "keys queries dim"]) -> Tensor:
-    """Average over the pieces of each query of a block, if pieces are merged; shape (keys, rows, dim)."""
+def merge_rows(layer: Layer, block: Block, vectors: Float[Tensor, "batch keys queries dim"]) -> Tensor:
+    """Average over the pieces of each query of a block, if pieces are merged; shape (batch, keys, rows, dim)."""
     if layer.groups is None:
         return vectors
     return torch.matmul(layer.groups.mean_matrix[0, 0, block.rows, block.queries], vectors)  # of the only sentence

@@ -251,12 +251,16 @@ class Layer(AttentionBlock):
     def sentences(self) -> Iterator[Layer]:
         """Yield the sentences of the batch one by one, each as a layer without padding."""
         for b, n in enumerate(self.mask.sum(1).tolist()):
-            yield Layer(
-                self.alpha[b : b + 1, :, :n, :n],
-                self.mask[b : b + 1, :n],
-                weights=self.weights,
-                x=self.x[b : b + 1, :n],
-                groups=self.groups and self.groups.sentences[b],
-                ff_bias=self.ff_bias,
-                gradient=None if self._gradient is None else self._gradient[b : b + 1, :, :n, :n],
-            )
+            yield self.cut(slice(b, b + 1), n)
+
+    def cut(self, sentences: slice, n: int) -> Layer:
+        """Return the layer of some sentences, cut to ``n`` pieces; of one sentence if pieces are merged."""
+        return Layer(
+            self.alpha[sentences, :, :n, :n],
+            self.mask[sentences, :n],
+            weights=self.weights,
+            x=self.x[sentences, :n],
+            groups=self.groups and self.groups.sentences[sentences.start],
+            ff_bias=self.ff_bias,
+            gradient=None if self._gradient is None else self._gradient[sentences, :, :n, :n],
+        )

@@ -31,6 +31,14 @@ class LayerNorm:
             return functional.layer_norm(y, self.gamma.shape, self.gamma, self.beta, self.eps)
         return y / self.deviation(y) * self.gamma + self.beta
 
+    def with_scale(self, y: Float[Tensor, "*rows dim"]) -> tuple[Float[Tensor, "*rows dim"], Float[Tensor, "*rows 1"]]:
+        """Apply the layer norm as a whole, and return ``1 / deviation`` with the result, which costs nothing more."""
+        if self.centered:
+            normed, _, scale = torch.native_layer_norm(y, self.gamma.shape, self.gamma, self.beta, self.eps)
+            return normed, scale
+        scale = 1 / self.deviation(y)
+        return y * scale * self.gamma + self.beta, scale
+
     def deviation(self, y: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows 1"]:
         """Compute what it divides by, ``sqrt(var + eps)``, or the root of the mean square."""
         squares = y.var(-1, correction=0, keepdim=True) if self.centered else y.square().mean(-1, keepdim=True)

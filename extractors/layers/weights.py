@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ..errors import ModelError
-from .activations import Elementwise, activate
+from .activations import Elementwise, activate, in_one_pass
 from .architectures import ARCHITECTURES, Architecture
 from .attention_weights import AttentionWeights, find_module, find_modules, gram_of, read_linear, value_part
 from .layer_norm import LayerNorm, read_norm_module
@@ -247,7 +247,7 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
         norm_in=norm_1 if row.pre_norm else None,
         norm=norm_2 if row.pre_norm else norm_1,
         ff_in=tuple(ff_in),
-        activation=get(row.activation) if ff_in else nn.Identity(),
+        activation=in_one_pass(get(row.activation), w_2) if ff_in else nn.Identity(),
         w_2=w_2,
         b_2=b_2,
         norm_out=None if row.pre_norm else norm_2,

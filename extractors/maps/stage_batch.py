@@ -15,7 +15,7 @@ from ..errors import ModelError
 from ..kinds.attention_block import attnres, attnresln
 from ..kinds.feed_forward import FF_KINDS, feed_forward_projections, feed_forward_vectors
 from ..layers import FFBias, Layer
-from ..layers.contributions import Block, contribution_blocks
+from ..layers.contributions import Block, contribution_blocks, parts_of
 from ..layers.verification import check_attention
 from .map_batch import batch_line
 from .shared_pass import SharedBatch
@@ -140,17 +140,18 @@ def _around_block(layer: Layer) -> dict[str, Tensor]:
     projections = feed_forward_projections(weights)
     # Post-LN models have both sides of their layer norm among the vectors of FF. In pre-LN models the norm comes before
     # FF, so the vectors around it are those of attention.
-    for b, sentence in enumerate(layer.sentences()):
-        for block, vectors in feed_forward_vectors(sentence, projections):
+    for sentences, part in parts_of(layer):
+        for block, vectors in feed_forward_vectors(part, projections):
             for stage, kind in enumerate(kinds_after):
-                maps_after[b, stage, block.queries, block.keys] = vectors[kind].norm(dim=-1).T
+                maps_after[sentences, stage, block.queries, block.keys] = vectors[kind].norm(dim=-1).mT
             if not pre_norm:
-                _fill_without(without[b], block, (vectors["atbffres"], vectors["atbffresln"]), largest[b])
+                around_norm = vectors["atbffres"], vectors["atbffresln"]
+                _fill_without(without[sentences], block, around_norm, largest[sentences])
         if pre_norm:
-            for block in contribution_blocks(sentence, [weights.moving], residuals=[sentence.x[0]]):
+            for block in contribution_blocks(part, [weights.moving], residuals=[part.x]):
                 (before_norm,) = block.vectors
-                after_norm = weights.linear_norm(before_norm) * sentence.scale[0, block.queries]
-                _fill_without(without[b], block, (before_norm, after_norm), largest[b])
+                after_norm = weights.linear_norm(before_norm) * part.scale[:, None, block.queries]
+                _fill_without(without[sentences], block, (before_norm, after_norm), largest[sentences])
     inside = layer.mask[:, None, :, None] & layer.mask[:, None, None, :]
     return {
         "maps": torch.cat([*maps_before, maps_after], dim=1).masked_fill(~inside, 0),
@@ -163,16 +164,17 @@ def _around_block(layer: Layer) -> dict[str, Tensor]:
 
 
 def _fill_without(
-    without: Float[Tensor, "counts 2 n n"],
+    without: Float[Tensor, "batch counts 2 n n"],
     block: Block,
-    before_and_after: tuple[Float[Tensor, "keys queries dim"], Float[Tensor, "keys queries dim"]],
-    largest: Int[Tensor, " most"],
+    before_and_after: tuple[Float[Tensor, "batch keys queries dim"], Float[Tensor, "batch keys queries dim"]],
+    largest: Int[Tensor, "batch most"],
 ) -> None:
     """Fill in the norms of a block's vectors before and after the layer norm, without the largest dimensions."""
     for side, vectors in enumerate(before_and_after):
         # The squares that stay are added up. An outlier can be nearly the whole sum, and to subtract it loses digits.
-        squares_of_largest = vectors[..., largest].square()  # the largest dimension first
-        square_of_rest = vectors.index_fill(-1, largest, 0).square().sum(-1)
+        dimensions = largest[:, None, None].expand(*vectors.shape[:-1], -1)
+        squares_of_largest = vectors.gather(-1, dimensions).square()  # the largest dimension first
+        square_of_rest = vectors.scatter(-1, dimensions, 0).square().sum(-1)
         for index, n_left_out in enumerate(LEFT_OUT):
             norms = (square_of_rest + squares_of_largest[..., n_left_out:].sum(-1)).sqrt()
-            without[index, side, block.queries, block.keys] = norms.T
+            without[:, index, side, block.queries, block.keys] = norms.mT

@@ -309,7 +309,7 @@ def test_the_loop_and_the_layers_compute_what_the_model_computes(model):
             weights = layer.weights
             attended = np.zeros_like(output)
             for block in contribution_blocks(layer, [weights.moving]):
-                attended[block.queries] += block.vectors[0].sum(0).numpy()
+                attended[block.queries] += block.vectors[0][0].sum(0).numpy()
             bias = array(weights.b_o)
             if one.block.after_attention is not None:
                 norm = one.block.after_attention
@@ -317,7 +317,7 @@ def test_the_loop_and_the_layers_compute_what_the_model_computes(model):
             np.testing.assert_allclose(attended + bias, one.added, rtol=0, atol=1e-9 * np.abs(one.added).max())
             whole = np.zeros_like(output)
             for block, vectors in feed_forward_vectors(layer, feed_forward_projections(weights)):
-                whole[block.queries] += vectors["atbffresln"].sum(0).numpy()
+                whole[block.queries] += vectors["atbffresln"][0].sum(0).numpy()
             np.testing.assert_allclose(whole, one.o.sum(1), rtol=0, atol=1e-8 * np.abs(output).max())
 
 

@@ -42,7 +42,7 @@ def test_contributions_and_the_bias_add_up_to_what_attention_gives(encoder):
     for layer, given in zip(layers, recorded.outputs[-len(layers) :], strict=True):
         added = torch.zeros_like(given[0])
         for block in contribution_blocks(layer, [layer.weights.w_o]):
-            added[block.queries] += block.vectors[0].sum(0)
+            added[block.queries] += block.vectors[0][0].sum(0)
         assert float(layer.alpha[0].sum(-1).min()) < 0.9
         assert float((added + layer.weights.b_o - given[0]).abs().max()) < 1e-12 * float(given.abs().max())
 

@@ -61,11 +61,11 @@ def check_sum(layer: Any, output: torch.Tensor, ff_bias: FFBias) -> None:
         norm: Any = weights.norm
         attended = torch.zeros(n, weights.w_o.shape[1], dtype=torch.float64)
         for block in contribution_blocks(one, [weights.w_o]):
-            attended[block.queries] += block.vectors[0].sum(0)
+            attended[block.queries] += block.vectors[0][0].sum(0)
         p = attended + one.x[0] + weights.b_o
         whole = torch.zeros_like(attended)
         for block, vectors in feed_forward_vectors(one, feed_forward_projections(weights)):
-            whole[block.queries] += vectors["atbffresln"].sum(0)
+            whole[block.queries] += vectors["atbffresln"][0].sum(0)
         # The biases' own way through the layer.
         bias_t = norm.linear(weights.b_o) / norm.deviation(p) + norm.beta
         parts = [

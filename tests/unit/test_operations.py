@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from attentionology.extractors import ModelError
+from attentionology.extractors import ModelError, extract
 from attentionology.extractors.deferred import check_at_most, checks_together
 from benchmarks.dependency import corpus
 from benchmarks.engine import counted
@@ -47,6 +47,20 @@ def test_norms_of_contributions_are_not_computed_in_small_blocks(encoder):
         counted(encoder, sentences, ("dependency",), ("attn",))
     blocks = sum(n for line, n in work.operations.items() if "layers/contributions.py" in line)
     assert 0 < blocks <= 40 * encoder.n_layers * work.batches
+    assert not work.mixed.total()
+
+
+@pytest.mark.parametrize("kind", ["alti", "atbff", "value-zeroing"])
+def test_vectors_of_all_sentences_are_formed_together(encoder, kind):
+    """And no part of it waits but for the lengths of the sentences, and for the check of the slopes."""
+    with work_of(encoder) as work:
+        for _ in extract(encoder, corpus([], 60), kind=kind):
+            pass
+    ours = {name: sum(n for line, n in work.operations.items() if name in line) for name in ("/kinds/", "/layers/")}
+    assert 0 < ours["/kinds/"] <= 80 * encoder.n_layers * work.batches
+    assert 0 < ours["/layers/"] <= 300 * encoder.n_layers * work.batches
+    waits = sum(n for line, n in work.waits.items() if "/layers/" in line or "/kinds/" in line)
+    assert waits <= 12 * encoder.n_layers * work.batches
     assert not work.mixed.total()
 
 
