@@ -10,7 +10,6 @@ import pandas as pd
 import torch
 from jaxtyping import Float
 from matplotlib.figure import Figure
-from scipy.stats import kendalltau
 from torch import Tensor
 
 from ....extractors.replaceable.attention_model import (
@@ -24,6 +23,7 @@ from ....extractors.replaceable.attention_model import (
 from ....reports.drawing import BLACK, COLUMN, GREY, TEXT, finish, panels, with_style
 from ....reports.shapes import intervals
 from ..attention.batch import Rows, TextBatch, Values, read
+from ..attention.kendall import kendall
 from ..attention.measures import GRADIENTS, LEFT_OUT, WEIGHTS, is_doubtful, levels, tvd
 from ..contract.explanation_test import SHARE, TAU, Column, Drawing, ExplanationTest, Findings, Question
 from ..contract.results import ExplainResults
@@ -112,15 +112,6 @@ def rank_words(batch: TextBatch) -> tuple[list[Values], list[Values], list[Value
         gradient.append(levels(slopes, GRADIENTS))
         left_out.append(levels(loo, LEFT_OUT))
     return attention, gradient, left_out
-
-
-def kendall(first: Sequence[Values], second: Sequence[Values]) -> tuple[Values, Values]:
-    """Compute τ-b and its two-sided p value for each pair; NaN if it is not defined. Only equal numbers are ties."""
-    tau, p = np.full(len(first), np.nan), np.full(len(first), np.nan)
-    for i, (scores, other_scores) in enumerate(zip(first, second, strict=True)):
-        if len(scores) > 1 and np.ptp(scores) > 0 and np.ptp(other_scores) > 0:
-            tau[i], p[i] = kendalltau(scores, other_scores)
-    return tau, p
 
 
 def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[Tensor, "batch n"]:
