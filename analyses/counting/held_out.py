@@ -59,8 +59,8 @@ class HeldOutRate(NamedTuple):
 
 def heldout_rate(rows: Sequence[int], subsets: Counts, replicates: Counts) -> HeldOutRate:
     """Choose the head and direction on one half and score them on the other, both ways, over all splits."""
-    rows = list(rows)
-    correct, total = subsets.correct[rows].sum(0), subsets.total[rows].sum(0)
+    groups = index_of(rows)
+    correct, total = subsets.correct[groups].sum(0), subsets.total[groups].sum(0)
     heads, right, scored = score_choices(correct, total)
     sizes = both_halves(total)  # of the halves that choose
     # How many decisions each head is scored on. An empty half chooses no head: even with 0 decisions, it would change
@@ -91,11 +91,17 @@ def heldout_by_layer(rows: Sequence[int], subsets: Counts, replicates: Counts) -
 def heldout_baseline(rows: Sequence[int], subsets: Counts, replicates: Counts, baselines: Sequence[int]) -> HeldOutRate:
     """Return the accuracy of the best of several baselines, chosen on one half and scored on the other."""
     # The baselines are treated as the heads of one direction and layer, so that they are chosen, scored and resampled
-    # in the same way.
+    # in the same way. The rows are chosen first, because the counts of all rows would be copied for each.
+    groups = index_of(rows)
     of_subsets, of_replicates = (
-        replace(counts, correct=counts.baselines[:, :, None, None, list(baselines)]) for counts in (subsets, replicates)
+        replace(
+            counts,
+            correct=counts.baselines[groups][:, :, None, None, list(baselines)],
+            total=counts.total[groups],
+        )
+        for counts in (subsets, replicates)
     )
-    return heldout_rate(rows, of_subsets, of_replicates)
+    return heldout_rate(range(len(rows)), of_subsets, of_replicates)
 
 
 def heldout_gain(
@@ -160,26 +166,40 @@ def count_beside_zero(table: pd.DataFrame, low: str = "low", high: str = "high")
     return int((table[low] > 0).sum()), int((table[high] < 0).sum())
 
 
-def score_deviations(rows: list[int], times: Mapping[Choice, int], correct: Array, n: int, replicates: Counts) -> Array:
+def index_of(rows: Sequence[int]) -> slice | list[int]:
+    """Return an index of some rows of counts; that of a single row copies nothing."""
+    return slice(rows[0], rows[0] + 1) if len(rows) == 1 else list(rows)
+
+
+def score_deviations(
+    rows: Sequence[int], times: Mapping[Choice, int], correct: Array, n: int, replicates: Counts
+) -> Array:
     """Return how far the mean accuracy of the chosen heads deviates in each replicate, shape (replicates,)."""
     # times: how many decisions each head is scored on. correct, n: right decisions by head, and all, of the corpus.
-    total = sum_groups(replicates.total[rows])
+    groups = index_of(rows)
+    total = sum_groups(replicates.total[groups])
     scored = sum(times.values())
     if not scored:
         return np.full(len(total), np.nan)
     deviations = np.zeros(len(total))
     for head, number in times.items():
-        drawn_right = sum_groups(replicates.correct[(rows, slice(None), *head)])  # in each replicate
+        drawn_right = sum_groups(replicates.correct[(groups, slice(None), *head)])  # in each replicate
         deviations += number / scored * (_shares(drawn_right, total) - rate(int(correct[head]), n))
     return deviations
 
 
-def best_in_replicates(rows: list[int], replicates: Counts) -> Array:
+def best_in_replicates(rows: Sequence[int], replicates: Counts) -> Array:
     """Return the index of the best head in each replicate, −1 where it draws nothing, for `choice_deviations`."""
-    by_head = np.moveaxis(sum_groups(replicates.correct[rows]), 1, -1)  # the order in which `argbest` breaks ties
-    flat = by_head.reshape(len(by_head), math.prod(by_head.shape[1:]))
-    best = flat.shape[1] - 1 - flat[:, ::-1].argmax(1)
-    return np.where(sum_groups(replicates.total[rows]) > 0, best, -1)
+    groups = index_of(rows)
+    counts = sum_groups(replicates.correct[groups])  # an array of its own
+    n_directions, n_layers, n_heads = counts.shape[1:]  # there may be no replicates
+    # Among equal counts, the last one by layer, head and direction is the best, as `argbest` has it. To put the counts
+    # into this order would take longer than to look for it; with its place in it, no two counts are equal.
+    place = np.moveaxis(np.arange(n_directions * n_layers * n_heads).reshape(n_layers, n_heads, n_directions), -1, 0)
+    counts *= place.size
+    counts += place
+    best = place.ravel()[counts.reshape(len(counts), place.size).argmax(1)]
+    return np.where(sum_groups(replicates.total[groups]) > 0, best, -1)
 
 
 def choice_deviations(best: Array, correct: Array, n: int) -> Array:

@@ -19,7 +19,7 @@ from ...corpora_loaders.tree import is_root, plain_relation
 from ...extractors import DIRECTIONS, MapBatch
 from ..contract import OptionError
 from ..counting.best_head import best_head, cells_of_groups, heldout, intervals, rate, rates, sum_groups
-from ..counting.held_out import heldout_gain
+from ..counting.held_out import heldout_gain, index_of
 from ..counting.outcomes import Counts, OutcomeCounts
 from ..shared.picks import READINGS
 from .decisions import ScoredWords, head_hits
@@ -337,17 +337,18 @@ def _best_row(
     name: str, rows: list[int], subsets: Counts, replicates: Counts, offsets: Sequence[int]
 ) -> dict[str, Any]:
     """Return the row of the best head, beside the best offset, for the relations with these indices together."""
-    correct, total = subsets.correct[rows].sum(0), subsets.total[rows].sum(0)
+    groups = index_of(rows)
+    correct, total = subsets.correct[groups].sum(0), subsets.total[groups].sum(0)
     n = int(total[0])
     chosen, columns = best_head(correct[0], n, READINGS)  # in the whole corpus
-    by_offset = subsets.baselines[rows, 0].sum(0)[: len(offsets)]
+    by_offset = subsets.baselines[groups, 0].sum(0)[: len(offsets)]
     ascending = sorted(range(len(offsets)), key=lambda index: offsets[index])
     offset = max(ascending, key=lambda index: (by_offset[index], offsets[index]))
     right, right_by_offset = columns["correct"], int(by_offset[offset])
     # The same in each bootstrap replicate, shape (replicates,).
-    drawn_total = sum_groups(replicates.total[rows])
-    drawn_right = sum_groups(replicates.correct[(rows, slice(None), *chosen)])
-    drawn_by_offset = sum_groups(replicates.baselines[rows, :, offset])
+    drawn_total = sum_groups(replicates.total[groups])
+    drawn_right = sum_groups(replicates.correct[(groups, slice(None), *chosen)])
+    drawn_by_offset = sum_groups(replicates.baselines[groups, :, offset])
     drawn_rates = rates(np.stack([drawn_right, drawn_right - drawn_by_offset]), drawn_total)
     (low, high), (gain_low, gain_high) = intervals(drawn_rates)
     return {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal, TypeVar
@@ -113,25 +115,51 @@ def plan(
     check_limits(batch_cells, too_long, max_length)
     log = ExtractionLog() if log is None else log
     limit = min((length for length in (reader.max_length, max_length) if length is not None), default=None)
-    stream, start = iter(inputs), 0
-    while window := list(islice(stream, WINDOW)):
-        readable: list[_Read] = []
-        for index, (sentence, pieces) in enumerate(zip(window, reader.align(window), strict=True), start):
-            reason = reason_to_skip(pieces, limit)
-            if reason is None:
-                readable.append((sentence, pieces, index))
-            elif too_long == "skip":
-                log.skip(sentence, reason)
-            else:
-                location = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
-                raise ExtractionError(f"{location}{noun} {sentence.id!r}: {reason}")
-        start += len(window)
-        readable.sort(key=_length, reverse=True)  # which leaves inputs of the same length in their order
-        for batch in cut(readable, _length, reader.batching, batch_cells, batch_pieces):
-            sentences, pieces_of_batch, indices = zip(*batch, strict=True)
-            yield sentences, list(pieces_of_batch), indices
-            # Whoever draws the next batch is done with this one, so that only now it counts as read.
-            log.add(_count(batch))
+    start = 0
+    with closing(_windows(reader, inputs)) as windows:
+        for window, aligned in windows:
+            readable: list[_Read] = []
+            for index, (sentence, pieces) in enumerate(zip(window, aligned, strict=True), start):
+                reason = reason_to_skip(pieces, limit)
+                if reason is None:
+                    readable.append((sentence, pieces, index))
+                elif too_long == "skip":
+                    log.skip(sentence, reason)
+                else:
+                    location = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
+                    raise ExtractionError(f"{location}{noun} {sentence.id!r}: {reason}")
+            start += len(window)
+            readable.sort(key=_length, reverse=True)  # which leaves inputs of the same length in their order
+            for batch in cut(readable, _length, reader.batching, batch_cells, batch_pieces):
+                sentences, pieces_of_batch, indices = zip(*batch, strict=True)
+                yield sentences, list(pieces_of_batch), indices
+                # Whoever draws the next batch is done with this one, so that only now it counts as read.
+                log.add(_count(batch))
+
+
+def _windows(reader: LoadedModel, inputs: Iterable[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
+    """Yield windows of inputs with the pieces of each input, or the reason why it has none."""
+    stream = iter(inputs)
+    if reader.device.type == "cpu":  # which the model keeps busy
+        while window := list(islice(stream, WINDOW)):
+            yield window, reader.align(window)
+        return
+    with ThreadPoolExecutor(max_workers=1) as pool:
+
+        def begin() -> Future[tuple[list[Any], list[Any]]]:
+            """Read the next window, and tokenize it in a thread while the batches of this one are computed."""
+            try:
+                window = list(islice(stream, WINDOW))
+            except Exception as error:  # which is raised after the batches of this window, as on a CPU
+                failed = Future[tuple[list[Any], list[Any]]]()
+                failed.set_exception(error)
+                return failed
+            return pool.submit(lambda: (window, reader.align(window) if window else []))
+
+        following = begin()
+        while (current := following.result())[0]:
+            following = begin()
+            yield current
 
 
 def _length(read: _Read) -> int:

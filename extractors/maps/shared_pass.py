@@ -114,7 +114,7 @@ def shared_batches(
 
     Args:
         encoder: the model.
-        sentences: read lazily, one window at a time.
+        sentences: read lazily, one window at a time; on a GPU, the next one while the model reads.
         hidden_states: whether forward passes keep hidden states and read the layers' weights.
         states: whether they keep hidden states, of any architecture.
         losses: the losses whose gradients with respect to attention are computed.

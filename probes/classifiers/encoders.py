@@ -59,7 +59,7 @@ class BiLSTM(nn.Module):
         back, node_back = _read_parts(self.back, table, ids.gather(1, reversed_position), lengths)
         node_ahead = node_ahead.masked_fill(~is_inside, 0)
         node_back = node_back.gather(1, reversed_position).masked_fill(~is_inside, 0)
-        return torch.cat([ahead[node_ahead], back[node_back]], dim=-1)
+        return torch.cat([functional.embedding(node_ahead, ahead), functional.embedding(node_back, back)], dim=-1)
 
 
 def _read_parts(
@@ -86,11 +86,11 @@ def _read_parts(
     for position, n in enumerate(n_texts):
         children, node = torch.unique(node[:n] * len(rows) + word_of[:n, position], return_inverse=True)
         parent, word = children // len(rows), children % len(rows)
-        gates = of_words[word].addmm_(hidden[parent], weights["weight_hh_l0"].T)
+        gates = of_words.index_select(0, word).addmm_(hidden.index_select(0, parent), weights["weight_hh_l0"].T)
         enter, keep, new, leave = gates.chunk(4, dim=-1)  # in the order of torch
         new = new.tanh()
         gates.sigmoid_()  # that of ``new`` is not used; in one go it takes less time than of three parts
-        cell = new.mul_(enter).addcmul_(keep, cell[parent])
+        cell = new.mul_(enter).addcmul_(keep, cell.index_select(0, parent))
         hidden = cell.tanh().mul_(leave)
         node_at[longest_first[:n], position] = node + n_nodes
         levels.append(hidden)

@@ -14,6 +14,14 @@ PAD, UNKNOWN, START, END, MASK = range(5)
 SPECIAL = ("[PAD]", "[UNK]", "[SOS]", "[EOS]", "[MASK]")
 
 
+class _Rows(dict[str, int]):
+    """The row of each word."""
+
+    def __missing__(self, word: str) -> int:
+        """Return the row of a word that has none as it is written."""
+        return self.get(word.lower(), UNKNOWN)
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """The words that have a row of their own; all others share that of the unknown word.
@@ -42,14 +50,14 @@ class Vocabulary:
         return len(SPECIAL) + len(self.words)
 
     @cached_property
-    def _rows(self) -> dict[str, int]:
+    def _rows(self) -> _Rows:
         """The row of each word."""
-        return {word: row for row, word in enumerate(self.words, start=len(SPECIAL))}
+        return _Rows((word, row) for row, word in enumerate(self.words, start=len(SPECIAL)))
 
     def ids(self, text: Words) -> list[int]:
         """Look up the row of each word, as it is written and then in lower case."""
         rows = self._rows
-        return [rows.get(word, rows.get(word.lower(), UNKNOWN)) for word in text]
+        return [rows[word] for word in text]
 
     def unknown(self, texts: Sequence[Words]) -> int:
         """Count the words of the texts that have no row."""

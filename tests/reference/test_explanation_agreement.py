@@ -8,13 +8,14 @@ import math
 import numpy as np
 import pytest
 import torch
+from scipy.stats import kendalltau
 
 from attentionology.analyses.explanation.attention.batch import generator, read
+from attentionology.analyses.explanation.attention.kendall import kendall
 from attentionology.analyses.explanation.attention.measures import LN2, entropy, jsd, tvd, uniform_weights
 from attentionology.analyses.explanation.methods.correlation import (
     correlation,
     gradient_importance,
-    kendall,
     leave_one_out,
     to_words,
 )
@@ -190,6 +191,38 @@ def test_kendall_has_an_exact_two_sided_p_without_ties():
     (found,), (p,) = kendall([one], [other])
     of_all = [tau_b(one, order) for order in itertools.permutations(other)]
     assert p == pytest.approx(np.mean([abs(tau) >= abs(found) - 1e-12 for tau in of_all]))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 9, 33, 34, 60, 170, 171, 172])
+def test_kendall_equals_that_of_scipy_to_the_last_digit(n):
+    """With and without ties, and with so few inversions that p is exact for more words, too."""
+    rng = np.random.default_rng(n)
+    ordered = np.arange(n, dtype=float)
+    swapped = ordered.copy()
+    swapped[[0, 1]] = swapped[[1, 0]]
+    one = [ordered, swapped, -ordered, *(rng.permutation(n) / 7 for _ in range(20))]
+    other = [swapped, -ordered, -ordered, *(rng.permutation(n) + 0.5 for _ in range(20))]
+    for levels in (2, 3, n, 10 * n):
+        one += [*rng.integers(0, levels, (10, n)).astype(float)]
+        other += [*rng.integers(0, n, (10, n)).astype(float)]
+    found = np.array(kendall(one, other))
+    with np.errstate(invalid="ignore"):
+        expected = np.array([tuple(kendalltau(x, y)) for x, y in zip(one, other, strict=True)]).T
+    np.testing.assert_array_equal(found, expected)
+    assert np.isfinite(found).mean() > 0.3  # of two words, many are ties
+
+
+def test_kendall_has_the_exact_p_of_scipy_for_every_number_of_inversions():
+    for n in (2, 3, 8, 33):
+        orders = [np.arange(n, dtype=float)]
+        while (orders[-1][:-1] < orders[-1][1:]).any():  # every next order has one inversion more
+            order = orders[-1].copy()
+            place = int(np.argmax(order[:-1] < order[1:]))
+            order[[place, place + 1]] = order[[place + 1, place]]
+            orders.append(order)
+        assert len(orders) == n * (n - 1) // 2 + 1
+        _, p = kendall(orders[:1] * len(orders), orders)
+        assert p.tolist() == [kendalltau(orders[0], order).pvalue for order in orders]
 
 
 def test_kendall_is_undefined_for_constants_and_fewer_than_two_words():

@@ -12,6 +12,7 @@ import pytest
 from attentionology.analyses.explanation.attention import batch as one_pass
 from attentionology.analyses.explanation.attention import readings as several
 from attentionology.analyses.explanation.attention.batch import BatchTest, examine, generator
+from attentionology.analyses.explanation.attention.kendall import kendall
 from attentionology.analyses.explanation.attention.readings import (
     Given,
     ModelReading,
@@ -25,10 +26,7 @@ from attentionology.analyses.explanation.contract.registry import registered_tes
 from attentionology.analyses.explanation.contract.summary import Bootstrap
 from attentionology.analyses.explanation.contract.verdict import all_questions, verdicts
 from attentionology.analyses.explanation.methods.adversarial import exact_adversary
-from attentionology.analyses.explanation.methods.correlation import (
-    correlation,
-    kendall,
-)
+from attentionology.analyses.explanation.methods.correlation import correlation
 from attentionology.analyses.explanation.methods.permutation import permutation
 from attentionology.analyses.explanation.methods.seeds import seed_variance
 from attentionology.analyses.explanation.methods.uniform import uniform_attention

@@ -10,7 +10,6 @@ import pandas as pd
 import torch
 from jaxtyping import Float
 from matplotlib.figure import Figure
-from scipy.stats import kendalltau
 from torch import Tensor
 
 from ....extractors.replaceable.attention_model import (
@@ -24,6 +23,7 @@ from ....extractors.replaceable.attention_model import (
 from ....reports.drawing import BLACK, COLUMN, GREY, TEXT, finish, panels, with_style
 from ....reports.shapes import intervals
 from ..attention.batch import Rows, TextBatch, Values, read
+from ..attention.kendall import kendall
 from ..attention.measures import GRADIENTS, LEFT_OUT, WEIGHTS, is_doubtful, levels, tvd
 from ..contract.explanation_test import SHARE, TAU, Column, Drawing, ExplanationTest, Findings, Question
 from ..contract.results import ExplainResults
@@ -92,11 +92,12 @@ def rank_words(batch: TextBatch) -> tuple[list[Values], list[Values], list[Value
     together = batch.scores.double().numpy(), np.empty(batch.mask.shape), [np.empty(len(text)) for text in texts]
     error = 0.0
     if are_together:
-        together = together[0], gradient_importance(model, texts).numpy(), leave_one_out(batch)
         # How far probabilities are from those in another batch depends on the model. So it is seen from whole texts,
         # which are read in two ways, and a multiple of that is allowed.
-        of_parts = probabilities_of_parts(model, texts)
-        error = _ALLOWED * float((of_parts - batch.probabilities).abs().max())
+        of_parts = probabilities_of_parts(model, [*texts, *_shortened(texts)])
+        error = _ALLOWED * float((of_parts[: len(texts)] - batch.probabilities).abs().max())
+        left_out_together = _changes(batch, of_parts[len(texts) :])
+        together = together[0], gradient_importance(model, texts).numpy(), left_out_together
     attention, gradient, left_out = [], [], []
     for text, weights, slopes, loo in zip(texts, *together, strict=True):
         weights, slopes = weights[: len(text)], slopes[: len(text)]
@@ -112,15 +113,6 @@ def rank_words(batch: TextBatch) -> tuple[list[Values], list[Values], list[Value
         gradient.append(levels(slopes, GRADIENTS))
         left_out.append(levels(loo, LEFT_OUT))
     return attention, gradient, left_out
-
-
-def kendall(first: Sequence[Values], second: Sequence[Values]) -> tuple[Values, Values]:
-    """Compute τ-b and its two-sided p value for each pair; NaN if it is not defined. Only equal numbers are ties."""
-    tau, p = np.full(len(first), np.nan), np.full(len(first), np.nan)
-    for i, (scores, other_scores) in enumerate(zip(first, second, strict=True)):
-        if len(scores) > 1 and np.ptp(scores) > 0 and np.ptp(other_scores) > 0:
-            tau[i], p[i] = kendalltau(scores, other_scores)
-    return tau, p
 
 
 def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[Tensor, "batch n"]:
@@ -159,17 +151,23 @@ def to_words(values: Float[Tensor, "batch positions"], word_of: Tensor, n: int) 
 def leave_one_out(batch: TextBatch, answers: Answers = probabilities_of_parts) -> list[Values]:
     """Compute the TVD between the outputs for a text and for the text without each word (Jain & Wallace 2019, §3)."""
     # The word is deleted and not masked, and everything is computed anew. The result is NaN for a text of one word.
-    texts = batch.texts
-    several = [i for i, text in enumerate(texts) if len(text) > 1]  # nothing is left of a text of one word
-    shortened = [drop(texts[i], position) for i in several for position in range(len(texts[i]))]
-    changes: list[Values] = [np.full(len(text), np.nan) for text in texts]
-    if shortened:
-        counts = [len(texts[i]) for i in several]
-        of_whole_text = batch.probabilities.double()[several].repeat_interleave(torch.tensor(counts), dim=0)
-        all_changes = tvd(answers(batch.model, shortened), of_whole_text).numpy()
-        for i, of_text in zip(several, np.split(all_changes, np.cumsum(counts)[:-1]), strict=True):
-            changes[i] = of_text
-    return changes
+    return _changes(batch, answers(batch.model, _shortened(batch.texts)))
+
+
+def _shortened(texts: Sequence[Words]) -> list[Words]:
+    """Return all texts without each of their words; nothing is left of a text of one word."""
+    return [drop(text, position) for text in texts if len(text) > 1 for position in range(len(text))]
+
+
+def _changes(batch: TextBatch, answers: Float[Tensor, "shortened classes"]) -> list[Values]:
+    """Return the TVD between the output for each text and those for the text without each word."""
+    counts = [len(text) if len(text) > 1 else 0 for text in batch.texts]
+    of_whole_texts = batch.probabilities.double().repeat_interleave(torch.tensor(counts), dim=0)
+    changes = np.split(tvd(answers, of_whole_texts).numpy(), np.cumsum(counts)[:-1])
+    return [
+        of_text if len(text) > 1 else np.full(len(text), np.nan)
+        for text, of_text in zip(batch.texts, changes, strict=True)
+    ]
 
 
 @with_style
