@@ -14,6 +14,7 @@ from .accuracy import Accuracy, accuracy_table, comparable_accuracy
 from .critical import Critical, critical_table
 from .needed import Needed
 from .options import PAIRS
+from .positions import Positions
 from .rows import LookupContext, PairCounts, PairFacts, PairResults, PlanContext
 from .scores import ScoreMaker
 
@@ -27,7 +28,7 @@ class MinimalPairs(AnalysisOfQuestions[PairFacts, PairResults, PlanContext, Look
     """The analysis of minimal pairs."""
 
     facts_type = PairFacts
-    questions = (Critical(), Accuracy(), Needed())
+    questions = (Critical(), Positions(), Accuracy(), Needed())
 
     def plan_context(self, options: OptionSet, setting: Setting) -> PlanContext:
         """Check the options against the corpus and the model."""
