@@ -119,7 +119,7 @@ class PositionAttention(ExactMetric):
     def of_words(self, row: int) -> list[str]:
         """Return the position of each word of a pair."""
         start, stop, n_words = self.places[row]
-        return [_position(word, start, stop, self._slots) for word in range(n_words)]
+        return [position_of(word, start, stop, self._slots) for word in range(n_words)]
 
     def compute(self) -> Any:
         """Return the attention, shape (pairs, sentences, positions, layers, heads), NaN where it is none."""
@@ -134,10 +134,15 @@ class PositionAttention(ExactMetric):
         return range(len(self.ids))
 
 
-def _position(word: int, start: int, stop: int, known: Mapping[str, int]) -> str:
+def position_of(word: int, start: int, stop: int, known: Mapping[str, int]) -> str:
     """Return the name of the position of a word; words whose position has no name of its own are far away."""
     distance = word - start if word < start else max(0, word - stop + 1)
     return str(distance) if str(distance) in known else BEFORE if distance < 0 else AFTER
+
+
+def shown_position(position: str) -> str:
+    """Return the name of a position as people read it."""
+    return position.replace("-", "−")
 
 
 class Positions(PairQuestion):
@@ -162,7 +167,8 @@ class Positions(PairQuestion):
         names = next(
             names
             for farthest in range(_FARTHEST, -1, -1)
-            if len(names := _names(places, farthest, encoder.causal)) * per_position <= _MOST_VALUES or not farthest
+            if len(names := names_of_positions(places, farthest, encoder.causal)) * per_position <= _MOST_VALUES
+            or not farthest
         )
         counting = CountMaps(
             PositionAttention, (("ids", tuple(ids)), ("places", tuple(places)), ("positions", tuple(names)))
@@ -189,10 +195,12 @@ class Positions(PairQuestion):
         return {"pairs_positions": positions_figure(answer, title=title)}
 
 
-def _names(places: Sequence[tuple[int, int, int]], farthest: int, causal: bool) -> list[str]:
+def names_of_positions(
+    places: Sequence[tuple[int, int, int]], farthest: int = _FARTHEST, causal: bool = False
+) -> list[str]:
     """Return the names of the positions that pairs have, from left to right; a causal model attends to none after."""
     known = {str(distance): 0 for distance in range(-farthest, farthest + 1)}
-    found = {_position(word, start, stop, known) for start, stop, n_words in places for word in range(n_words)}
+    found = {position_of(word, start, stop, known) for start, stop, n_words in places for word in range(n_words)}
     found -= {AFTER, *(name for name in known if int(name) > 0)} if causal else set()
     return [name for name in (BEFORE, *known, AFTER) if name in found] + [SPECIAL]
 
@@ -238,7 +246,7 @@ def positions_table(table: pd.DataFrame) -> ShownTable:
     columns = [
         TableColumn("group", "text", "", "group"),
         TableColumn("head", "text", "", "head", cell=lambda row: head_name(row["layer"], row["head"])),
-        TableColumn("position", "text", "", "position", cell=lambda row: row["position"].replace("-", "−")),
+        TableColumn("position", "text", "", "position", cell=lambda row: shown_position(row["position"])),
         TableColumn("example", "text", "", "such as", cell=lambda row: shorten(row["example"])),
         TableColumn("good", "share", "", "good"),
         TableColumn("bad", "share", "", "bad"),
@@ -283,7 +291,7 @@ def _draw_head(axes: Axes, rows: pd.DataFrame) -> None:
         axes.plot(places[are_words], values[are_words], ls="-", lw=0.8, label=label, **of_look)
         axes.plot(places[~are_words], values[~are_words], ls="", **of_look)
     named = [
-        f"{shorten(example) or position} {position.replace('-', '−')}" if example else position
+        f"{shorten(example) or position} {shown_position(position)}" if example else position
         for position, example in zip(rows["position"], rows["example"], strict=True)
     ]
     axes.set_xticks(places, named, rotation=60, ha="right", rotation_mode="anchor")

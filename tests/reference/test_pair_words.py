@@ -13,7 +13,7 @@ import torch
 import attentionology
 from attentionology import CountOptions, load_pairs
 from attentionology.analyses.pairs.attractors import ATTRACTORS, attractors_table
-from attentionology.analyses.pairs.positions import POSITIONS, PositionAttention, _names, positions_table
+from attentionology.analyses.pairs.positions import POSITIONS, PositionAttention, names_of_positions, positions_table
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MapBatch, extract
 from tests import tiny
@@ -118,11 +118,11 @@ def test_attention_by_position_is_that_of_loops_and_adds_up(run_and_maps):
 
 
 def test_positions_of_a_causal_model_end_at_the_words_that_differ():
-    assert _names([(2, 3, 5), (1, 2, 9)], 5, causal=False) == [
+    assert names_of_positions([(2, 3, 5), (1, 2, 9)], 5, causal=False) == [
         "-2", "-1", "0", "1", "2", "3", "4", "5", "after", "special",
     ]  # fmt: skip
-    assert _names([(2, 3, 5), (1, 2, 9)], 5, causal=True) == ["-2", "-1", "0", "special"]
-    assert _names([(2, 3, 5), (1, 2, 9)], 0, causal=False) == ["before", "0", "after", "special"]
+    assert names_of_positions([(2, 3, 5), (1, 2, 9)], 5, causal=True) == ["-2", "-1", "0", "special"]
+    assert names_of_positions([(2, 3, 5), (1, 2, 9)], 0, causal=False) == ["before", "0", "after", "special"]
 
 
 def test_words_beyond_the_positions_are_counted_together():
