@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..corpora_loaders import SAMPLE_TREEBANK, Corpus, Sentence, load_treebank
 from ..corpora_loaders.documents import load_documents
-from ..corpora_loaders.minimal_pairs import Pairs
+from ..corpora_loaders.minimal_pairs import WORDS, Pairs
 from .names import HOSTILE
 
 _DOCUMENTS, _SENTENCES = 4, 5
@@ -91,10 +91,18 @@ def load_corpora(paths: Sequence[Path], *, mentions: bool, pairs: bool = False) 
 
 def _pair(sentence: Sentence) -> tuple[Sentence, Sentence]:
     """Return a sentence and its reverse, or the word twice if there is only one."""
-    words = sentence.words
+    words, n = sentence.words, len(sentence)
     ends = {"good": words, "bad": words[::-1] if words[::-1] != words else words * 2}
+    # The first two words are named, as the same ones in both sentences.
+    named = {"good": (1, 2), "bad": (n, n - 1)} if n > 2 else {}
     good, bad = (
-        Sentence(f"{sentence.id} {end}", of_end, document=sentence.id[:9], text=" ".join(of_end))
+        Sentence(
+            f"{sentence.id} {end}",
+            of_end,
+            document=sentence.id[:9],
+            text=" ".join(of_end),
+            comments={name: str(number) for name, number in zip(WORDS, named.get(end, ()), strict=False)},
+        )
         for end, of_end in ends.items()
     )
     return good, bad

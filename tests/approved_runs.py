@@ -114,6 +114,10 @@ def save_corpora(folder: Path) -> None:
     (folder / "graph.conllu").write_text("\n".join(graph) + "\n\n", encoding="utf-8")
     (folder / "questions.tsv").write_text(GAP + "".join(map(question, range(100))), encoding="utf-8")
     (folder / "documents.conll").write_text("".join(map(document, range(26))), encoding="utf-8")
+    pairs = SAMPLE_TREEBANK.with_name("minimal_pairs.jsonl").read_text(encoding="utf-8").splitlines()
+    named = [line for line in pairs if '"words"' in line]
+    others = [line for line in pairs if "reflexive_gender" in line]
+    (folder / "pairs.jsonl").write_text("\n".join([*named[:32], *others[:4]]) + "\n", encoding="utf-8")
     for path in (SAMPLE_PAIRS, SAMPLE_GOLD):
         shutil.copy(path, folder)
     (folder / "text.txt").write_text("The cat saw a dog in the garden. It ran.\n" * 40, encoding="utf-8")
@@ -203,6 +207,9 @@ COMMANDS: dict[str, tuple[object, ...]] = {
         *("analyze", "--model", "trained", "--corpus", "documents.conll", "--analyses", "coreference", *COUNTED),
         *("--ensembles", 2, "--control", "random-init:2", "--failures", "best", "--seed", 2, "--min-count", 4),
         *("--map", "weight", "norm", "--max-length", 40, "--stride", 20, "--singletons", "keep"),
+    ),
+    "pairs": (
+        *("analyze", "--model", "masked", "--minimal-pairs", "pairs.jsonl", "--needed-heads", 2, "--seed", 4, *COUNTED),
     ),
     "alignment": (
         *("align", "--source", "pairs.txt", "--gold", "gold.talp", "--limit", 40, "--controls", 2, "--seed", 1),

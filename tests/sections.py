@@ -344,6 +344,11 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         (
             "First. Second. Attention at the words that differ [pairs_critical]",
             "the intervals are not widened for that",
+            "Which words do those that differ attend to? [pairs_positions]",
+            "[figure pairs_positions]",
+            "Head noun or attractor? [pairs_attractors]",
+            "so the change between them is free of that",
+            "[figure pairs_attractors]",
             "Which sentence does the model prefer? [pairs_accuracy]",
             "that the model knows a construction does not follow",
             "[legend of pairs_accuracy]",

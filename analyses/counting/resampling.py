@@ -91,6 +91,26 @@ def weights_of_keys(keys: npt.NDArray[np.uint64], replicates: int) -> npt.NDArra
     return weights
 
 
+def simultaneous_intervals(estimates: Sequence[tuple[float, npt.NDArray[np.float64]]]) -> list[tuple[float, float]]:
+    """Return intervals of several numbers, given with their replicates, that hold for all together in 95 % of cases.
+
+    They are as many standard deviations wide to either side as the largest deviation of a replicate from its number has
+    in 95 % of the replicates. NaN without replicates.
+    """
+    values, replicates = np.array([value for value, _ in estimates]), [drawn for _, drawn in estimates]
+    if not replicates or len({len(drawn) for drawn in replicates}) > 1:
+        return [(math.nan, math.nan)] * len(values)
+    drawn = np.array(replicates)
+    drawn = drawn[:, np.isfinite(drawn).all(0)]
+    if drawn.shape[1] < 2:
+        return [(math.nan, math.nan)] * len(values)
+    deviations = drawn.std(axis=1, ddof=1)
+    varies = deviations > 0
+    largest = np.abs(drawn - values[:, None])[varies] / deviations[varies, None]
+    width = float(np.quantile(largest.max(0), 0.95)) if varies.any() else 0.0
+    return list(zip((values - width * deviations).tolist(), (values + width * deviations).tolist(), strict=True))
+
+
 MOST_DECISIONS = 2**30
 """The largest number of decisions of one group if there are bootstrap replicates. A replicate draws about as many
 decisions as there are, and int32 holds numbers up to twice this number."""

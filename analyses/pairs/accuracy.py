@@ -24,7 +24,7 @@ from ..counting.comparable import Comparable, Measured
 from ..counting.counting import CountWith
 from ..counting.exact_sums import ExactMetric, floating, to_fixed_point
 from ..shared.measures import address, share
-from .rows import PairCounts, PairQuestion, PairResults, PlanContext, nats_bounds
+from .rows import WITHOUT_INTERVAL, PairCounts, PairQuestion, PairResults, PlanContext, nats_bounds
 from .scores import ScoreMaker
 
 PAIR_SCORES = Schema(
@@ -211,7 +211,9 @@ def comparable_accuracy(counts: PairCounts) -> tuple[Comparable, ...]:
 
 def accuracy_table(answer: Scores) -> ShownTable:
     """Return the table of groups."""
-    return ShownTable(GROUPS.name, "Minimal pairs (accuracy in %)", GROUPS.columns, rows_of(answer.groups))
+    return ShownTable(
+        GROUPS.name, "Minimal pairs (accuracy in %)", GROUPS.columns, rows_of(answer.groups), uncertain=WITHOUT_INTERVAL
+    )
 
 
 def wilson(correct: int, total: int) -> tuple[float, float]:

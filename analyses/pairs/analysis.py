@@ -11,9 +11,11 @@ from ..contract import OptionSet, Plan, PlanCounts, Reader, Setting, Titles
 from ..counting.comparable import Comparable
 from ..questions import AnalysisOfQuestions
 from .accuracy import Accuracy, accuracy_table, comparable_accuracy
+from .attractors import Attractors
 from .critical import Critical, critical_table
 from .needed import Needed
 from .options import PAIRS
+from .positions import Positions
 from .rows import LookupContext, PairCounts, PairFacts, PairResults, PlanContext
 from .scores import ScoreMaker
 
@@ -27,7 +29,7 @@ class MinimalPairs(AnalysisOfQuestions[PairFacts, PairResults, PlanContext, Look
     """The analysis of minimal pairs."""
 
     facts_type = PairFacts
-    questions = (Critical(), Accuracy(), Needed())
+    questions = (Critical(), Positions(), Attractors(), Accuracy(), Needed())
 
     def plan_context(self, options: OptionSet, setting: Setting) -> PlanContext:
         """Check the options against the corpus and the model."""

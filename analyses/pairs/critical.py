@@ -22,7 +22,7 @@ from ..counting.counting import CountMaps
 from ..counting.exact_sums import ExactMetric, floating, to_fixed_point
 from ..dependency.decisions import word_positions
 from ..shared.measures import head_measures
-from .rows import ALL, PairCounts, PairQuestion, PairResults, PlanContext
+from .rows import ALL, WITHOUT_INTERVAL, PairCounts, PairQuestion, PairResults, PlanContext
 
 CHANGE = "difference difference_low difference_high"
 """The columns of a difference and its interval."""
@@ -168,4 +168,4 @@ def critical_table(table: pd.DataFrame) -> ShownTable:
     ]
     largest = table["difference"].abs().groupby(table["group"], sort=False).idxmax()
     title = "Attention of the words that differ to all words before them (%), the head that differs most"
-    return ShownTable("pairs_critical", title, columns, rows_of(table.loc[largest]))
+    return ShownTable("pairs_critical", title, columns, rows_of(table.loc[largest]), uncertain=WITHOUT_INTERVAL)

@@ -21,7 +21,7 @@ from ..counting.comparable import mcnemar
 from ..shared.measures import address
 from .accuracy import Scores
 from .options import PairsOptions
-from .rows import ALL, LookupContext, PairCounts, PairQuestion, PairResults, PlanContext, nats_bounds
+from .rows import ALL, WITHOUT_INTERVAL, LookupContext, PairCounts, PairQuestion, PairResults, PlanContext, nats_bounds
 from .scores import EstimateMaker, WithoutMaker, by_pair
 
 NEEDED = Schema(
@@ -113,7 +113,11 @@ class Needed(PairQuestion):
         named = TableColumn("head", "text", "", "head", cell=lambda row: head_name(row["layer"], row["head"]))
         columns = (named, *(column for column in NEEDED.columns if column.names != "group"))
         rows = rows_of(answer[answer["group"] == ALL])
-        return (ShownTable(NEEDED.name, "Heads that are switched off, over all pairs", columns, rows),)
+        return (
+            ShownTable(
+                NEEDED.name, "Heads that are switched off, over all pairs", columns, rows, uncertain=WITHOUT_INTERVAL
+            ),
+        )
 
     def explore(self, answer: pd.DataFrame, counts: PairCounts, results: PairResults, kind: str) -> Contribution:
         """Say which head the preference needs most, if the interval of its effect says so."""

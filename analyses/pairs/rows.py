@@ -35,6 +35,9 @@ _NUMBERS = re.compile("([0-9]+)")  # in an id, between other characters, so that
 ALL = "all"
 """The name of all groups together."""
 
+WITHOUT_INTERVAL = f"is of fewer than {FEWEST_UNITS} pairs, or does not vary in them"
+"""Why a value has no interval."""
+
 
 def nats_bounds(name: str) -> Callable[[Row], str]:
     """Return a function that writes the interval of a number of nats in a row, nothing if there is none."""

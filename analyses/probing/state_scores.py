@@ -14,11 +14,9 @@ from ...probes import make_state_probe
 from ...probes.states.tree_scores import LENGTHS, Fraction, mean_by_length
 from ..comparison.differences import holm
 from ..counting.best_head import interval as bootstrap_interval
-from ..counting.resampling import effective_number
+from ..counting.resampling import effective_number, simultaneous_intervals
 from .rows import MIX, MIXED, StateTried, Tested, deviation, layer_name, mean, place_in_table, scores
 from .trainings.state_folds import GOLD, MODEL, RANDOM_WEIGHTS
-
-CONFIDENCE = 0.95
 
 OF_LAYER = "layer "
 """What the names of other layers begin with."""
@@ -158,26 +156,6 @@ def _bands(
         means = [scored.mean_of(scored.columns(probe, layer, MODEL, GOLD, score)) for *_, layer in of_score]
         found.update(zip(of_score, simultaneous_intervals(means), strict=True))
     return found
-
-
-def simultaneous_intervals(estimates: Sequence[tuple[float, ndarray]]) -> list[tuple[float, float]]:
-    """Return intervals of several numbers, given with their replicates, that hold for all together in 95 % of cases.
-
-    They are as many standard deviations wide to either side as the largest deviation of a replicate from its number has
-    in 95 % of the replicates. NaN without replicates.
-    """
-    values, replicates = np.array([value for value, _ in estimates]), [drawn for _, drawn in estimates]
-    if not replicates or len({len(drawn) for drawn in replicates}) > 1:
-        return [(math.nan, math.nan)] * len(values)
-    drawn = np.array(replicates)
-    drawn = drawn[:, np.isfinite(drawn).all(0)]
-    if drawn.shape[1] < 2:
-        return [(math.nan, math.nan)] * len(values)
-    deviations = drawn.std(axis=1, ddof=1)
-    varies = deviations > 0
-    largest = np.abs(drawn - values[:, None])[varies] / deviations[varies, None]
-    width = float(np.quantile(largest.max(0), CONFIDENCE)) if varies.any() else 0.0
-    return list(zip((values - width * deviations).tolist(), (values + width * deviations).tolist(), strict=True))
 
 
 def _first_control(probe: str) -> str:

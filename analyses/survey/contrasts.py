@@ -26,6 +26,7 @@ from ...reports.columns import Row, Schema, TableColumn
 from ...reports.drawing import TEXT, finish, panel, with_style
 from ...reports.finding import Finding
 from ...reports.table import ShownTable
+from ...reports.tables import records
 from ..comparison.differences import Difference, without_deviations
 from ..comparison.figures import difference_rows
 from ..comparison.findings import clearest, difference_text, sort_by_clarity
@@ -122,6 +123,10 @@ class Differences(SurveyQuestion):
     def frames(self, answer: ContrastTables, results: SurveyFacts) -> Mapping[str, pd.DataFrame]:
         """Return the tables as they are written."""
         return {SURVEY_CONTRASTS.name: answer.within, SURVEY_MEANS.name: answer.means}
+
+    def summary(self, answer: ContrastTables, results: SurveyFacts) -> Mapping[str, Any]:
+        """Return the differences within treebanks."""
+        return {SURVEY_CONTRASTS.name: records(answer.within)}
 
     def show(self, answer: ContrastTables, results: SurveyFacts) -> Sequence[ShownTable]:
         """Return how many relations differ significantly."""

@@ -161,10 +161,7 @@ class Survey(SurveyFacts, Saved):
 def survey_section(survey: Survey, out: Path | None = None) -> Section:
     """Make the tables, the figures and the section of the page, which may be in a folder."""
     survey = replace(survey, out=out)
-    summary: Mapping[str, Any] = {
-        "survey": records(survey.table),
-        "survey_contrasts": records(survey.contrasts_table),
-    }
+    summary: Mapping[str, Any] = {"survey": records(survey.table)}
     title = f"Survey of {grid_size(survey.models, survey.treebanks, survey.maps)}"
     return replace(section_of(survey.answered, survey, title, "", summary=summary), findings=survey.findings)
 

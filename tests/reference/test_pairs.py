@@ -350,6 +350,50 @@ def test_lines_that_are_no_pairs(tmp_path, text, message):
         load_pairs(path)
 
 
+NAMED = ("The key near the cabinets is old.", "The key near the cabinets are old.")
+
+
+def with_words(words: Any, sentences: tuple[str, str] = NAMED) -> str:
+    good, bad = sentences
+    return json.dumps({"sentence_good": good, "sentence_bad": bad, "words": words})
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"head": "key", "attractor": "cabinet"}, "sentence_good has no word 'cabinet'"),
+        ({"head": 5, "attractor": "cabinets"}, "the head and the attractor are the same word"),
+        ({"head": 2, "attractor": 9}, "sentence_good has no word 9, it has 7"),
+        ({"head": 0, "attractor": 5}, "has no word 0"),
+        ({"head": True, "attractor": 5}, "expected a number from 1 or a form"),
+        ({"head": 2, "attractor": 6}, "the attractor is 'is' in one sentence, but 'are' in the other"),
+        ({"head": 2}, "expected a number from 1 or a form for each of"),
+        (["key", "cabinets"], "expected a number from 1 or a form for each of"),
+    ],
+)
+def test_words_that_a_pair_does_not_have(tmp_path, words, message):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(f"{with_words({'head': 2, 'attractor': 5})}\n{with_words(words)}\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=rf"pairs\.jsonl:2: the field words: .*{message}"):
+        load_pairs(path)
+
+
+def test_words_are_named_by_number_or_form(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    longer = ("The keys that the boy sees, are old.", "The keys that only the boy sees, is old.")
+    rows = [
+        with_words({"head": "key", "attractor": 5}),
+        with_words({"head": "keys", "attractor": "boy"}, longer),
+        with_words({"head": "keys", "attractor": "sees"}, longer),
+    ]
+    path.write_text("\n".join(rows), encoding="utf-8")
+    found = [(each.comments["head"], each.comments["attractor"]) for each in load_pairs(path)]
+    assert found == [("2", "5"), ("2", "5"), ("2", "5"), ("2", "6"), ("2", "6"), ("2", "7")]
+    path.write_text(with_words({"head": "the", "attractor": "cabinets"}, ("the a the b c", "the a the b d")))
+    with pytest.raises(CorpusError, match="the word 'the' more than once; give its number, such as 1"):
+        load_pairs(path)
+
+
 def test_files_of_two_columns_and_of_blimp(tmp_path):
     path = tmp_path / "agreement.tsv"
     path.write_text("Cats sleep.\tCats sleeps.\nHe runs.\tHe run.\n", encoding="utf-8")
@@ -372,6 +416,12 @@ def test_the_pairs_of_the_toolkit():
         assert len(good.words) == len(bad.words)
         assert (good.text or "")[-1] == (bad.text or "")[-1] == "."
     assert len({sentence.text for sentence in pairs}) == 400
+    named = {name: [each for each in pairs if each.document == name] for name in groups if "attractor" in name}
+    assert sum(map(len, named.values())) == sum(bool(each.comments) for each in pairs) == 80
+    for sentence in named["number_attractor_phrase"] + named["number_attractor_clause"]:
+        head, attractor = (sentence.words[int(sentence.comments[name]) - 1] for name in ("head", "attractor"))
+        assert head[-1] != "s"  # all head nouns are singular, and all attractors plural
+        assert attractor[-1] == "s" or attractor == "children"
 
 
 def test_a_run_says_what_the_model_prefers_and_needs(causal, monkeypatch):

@@ -8,13 +8,12 @@ import warnings
 import numpy as np
 import pytest
 
-from attentionology.analyses.counting.resampling import effective_number, poisson_weights
+from attentionology.analyses.counting.resampling import effective_number, poisson_weights, simultaneous_intervals
 from attentionology.analyses.probing.rows import MIX, StateTried
 from attentionology.analyses.probing.state_scores import (
     StateScores,
     contrast_rows,
     first_columns,
-    simultaneous_intervals,
     state_rows,
 )
 from attentionology.analyses.probing.trainings.state_training import StateOutcome, _choose_layers

@@ -221,6 +221,30 @@ function CompareWith({ filled, view, go, sources, chosen }: Props) {
   );
 }
 
+const END = / (good|bad)$/; // of the ids of the two sentences of a minimal pair
+
+/** The ids of both sentences of the minimal pair in a slot, the acceptable one first; null if they cannot both be drawn. */
+export function pairOf({ id, source }: Pick<Filled, "id" | "source">): [string, string] | null {
+  if (id === null || !END.test(id)) return null;
+  const [good, bad] = ["good", "bad"].map((end) => id.replace(END, ` ${end}`)) as [string, string];
+  const samples = samplesOf(source);
+  const stored = [good, bad].every((each) => samples.some((sentence) => sentence.id === each));
+  return stored || (source.live && source.run !== null && samples.every((sentence) => END.test(sentence.id))) ? [good, bad] : null;
+}
+
+/** A button that puts the acceptable sentence of a minimal pair into A, and the other one into B. */
+function BothOfPair({ filled, view, go }: Props) {
+  const pair = pairOf(filled);
+  const [a, b] = view.slots;
+  if (!pair || (filled.id === pair[0] && b?.sentence === pair[1] && !a.text && !b.text)) return null;
+  const [good, bad] = pair;
+  return (
+    <button type="button" onClick={() => go(withSlot(withSlot(view, 0, { sentence: good, text: "" }), 1, { sentence: bad, text: "" }))}>
+      Both sentences of the pair
+    </button>
+  );
+}
+
 export function SlotControls(props: Props) {
   const { which, filled, view, go, sources } = props;
   const { source, slot } = filled;
@@ -272,6 +296,7 @@ export function SlotControls(props: Props) {
         )}
         <Head {...props} />
         {source.live && <Off {...props} />}
+        {which === 0 && <BothOfPair {...props} />}
         {which === 0 && !view.slots[1] && <CompareWith {...props} />}
       </div>
       {!source.live && filled.problem && (

@@ -233,3 +233,26 @@ def test_two_runs_stand_side_by_side(open_page: Open, tmp_path: Path, small: Dat
     assert_texts(page.locator(".drawing .title"), ["A: 5-2 · weight", "B: 1-1 · weight"])
     page.locator(".matrix [data-head='25']").click()
     assert_texts(page.locator(".drawing .title"), ["A: 3-2 · weight", "B: 3-2 · weight"])
+
+
+def test_both_sentences_of_a_minimal_pair_stand_side_by_side(open_page: Open, tmp_path: Path, small: Data) -> None:
+    first, second, third, *others = small["sample"]["sentences"]
+    names = ("p:3 bad", "p:3 good", "p:4 good")  # the other sentence of the last one is not stored
+    pairs = [{**sentence, "id": name} for sentence, name in zip((first, second, third), names, strict=True)]
+    sentences = [*pairs, *others]
+    data = {**small, "sample": {**small["sample"], "sentences": sentences}, "predictions": []}
+    page = open_page(written(tmp_path, data), "#head=1-2&sentence=p:3 bad")
+    button = page.get_by_role("button", name="Both sentences of the pair")
+    button.click()
+    assert_texts(words_of(page, "A"), second["rows"][1:-1])
+    assert_texts(words_of(page, "B"), first["rows"][1:-1])
+    assert_texts(page.locator(".drawing .title"), ["A: 1-2 · weight", "B: 1-2 · weight"])
+    assert "sentence=p:3%20good&" in page.url
+    assert "b-sentence=p:3%20bad" in page.url
+    assert_count(button, 0)  # both are there
+    page.get_by_role("button", name="Remove B").click()
+    assert_count(button, 1)
+    for name in ("p:4 good", others[0]["id"]):
+        page.get_by_label("Sentence A").select_option(name)
+        assert_count(page.locator(".drawing"), 1)
+        assert_count(button, 0)
