@@ -164,8 +164,17 @@ def groups_of(command: type[Any]) -> dict[str, type[Any]]:
 
 
 def names_in(given: str | Path | Iterable[str | Path]) -> tuple[str, ...]:
-    """Return one name or several, such as those of files, as a tuple."""
-    return (str(given),) if isinstance(given, str | Path) else tuple(map(str, given))
+    """Return one name or several, such as those of files, as a tuple.
+
+    Raises:
+        OptionError: something is no name, for example the class of an analysis.
+    """
+    items = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str | Path | type) else (given,)
+    for item in items:
+        if not isinstance(item, str | Path):
+            advice = "what a package or a decorator adds is given by the name under which it is registered"
+            raise OptionError(f"expected a name, not {item!r:.80}; {advice}")
+    return tuple(map(str, items))
 
 
 class OptionSet:

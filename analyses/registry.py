@@ -99,7 +99,7 @@ def lend(kind: type[Analysis[Any, Any]]) -> Iterator[AnalysisRow]:
     Raises:
         RegistryError: the class is no complete analysis, or its name is taken.
     """
-    location = f"{kind.__module__}:{kind.__qualname__}"
+    location = f"{kind.__module__}:{kind.__qualname__}" if isinstance(kind, type) else repr(kind)
     base: Any = Analysis  # type checkers want a class without abstract methods
     analysis: Analysis[Any, Any] = check_class(_PLUGINS.what, kind, base, location)()
     if analysis.name in _OF_COMMANDS:

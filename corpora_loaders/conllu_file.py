@@ -126,7 +126,7 @@ def _blocks(path: Path, start: Place, n_columns: int, located: Iterable[tuple[in
     for number, offset, text in located:
         if "\r" in text and _RETURN.search(text):  # of a file with such line ends, all would be one line
             raise CorpusError(ENDS, file=path, line=number)
-        if text.strip() or text.count("\t") == n_columns - 1:  # a row of empty columns is not a blank line
+        if text.strip() or 0 < text.count("\t") == n_columns - 1:  # a row of empty columns is not a blank line
             lines.append((number, text))
         elif lines:
             yield Block(lines, blank=number, blank_before=blank_before, end=number, offset=offset)

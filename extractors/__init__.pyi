@@ -32,6 +32,7 @@ from .maps.map_batch import DIRECTIONS as DIRECTIONS
 from .maps.map_batch import Columns as Columns
 from .maps.map_batch import Level as Level
 from .maps.map_batch import MapBatch as MapBatch
+from .maps.map_batches import MapBatches as MapBatches
 from .maps.map_maker import MapMaker as MapMaker
 from .maps.map_maker import Merge as Merge
 from .maps.map_maker import Normalize as Normalize

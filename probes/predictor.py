@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
-from sklearn.base import BaseEstimator
 
 from ..corpora_loaders import AttentionologyError
 from ..extractors import MapBatch
 from ..storage.nearest import check_choice
+from .estimator import Estimator
 from .probed_sentence import uas
 
 Decoding = Literal["argmax", "tree"]
@@ -70,7 +70,7 @@ def maximum_tree(scores: Float[ndarray, "nodes nodes"]) -> Int[ndarray, " nodes"
     return np.array(parents, dtype=np.int64)
 
 
-class HeadPredictor(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class HeadPredictor(Estimator):
     """Base class of everything that predicts syntactic heads.
 
     It is an estimator of scikit-learn, whose X is a sequence of batches and which needs no y, as the batches have the

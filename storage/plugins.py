@@ -133,7 +133,8 @@ def check_class(what: str, kind: Any, base: type[Base], source: str) -> type[Bas
     """Return a class if it is a complete subclass whose name can be written on the command line."""
     if not (isinstance(kind, type) and issubclass(kind, base)):
         names = " or ".join(each.__name__ for each in (base if isinstance(base, tuple) else (base,)))
-        raise RegistryError(f"{source} is not a subclass of {names}")
+        advice = "; give its class, and the arguments of its constructor apart" if isinstance(kind, base) else ""
+        raise RegistryError(f"{source} is not a subclass of {names}{advice}")
     if missing := sorted(getattr(kind, "__abstractmethods__", ())):
         raise RegistryError(f"the {what} {source} lacks the methods: {', '.join(missing)}")
     name = getattr(kind, "name", None)

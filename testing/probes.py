@@ -47,7 +47,7 @@ def check_probe(probe: type[Probe] | type[StateProbe], **arguments: Any) -> None
 
     Args:
         probe: the class. It need not be registered.
-        arguments: arguments of its constructor.
+        arguments: arguments of its constructor, as in ``check_probe(LayerProbe, scale=2.0)``.
 
     Raises:
         AssertionError: the probe does not keep the contract. The message says what is wrong, and what to do.
@@ -58,7 +58,8 @@ def check_probe(probe: type[Probe] | type[StateProbe], **arguments: Any) -> None
         >>> check_probe(AttentionProbe)
     """
     bases: Any = (Probe, StateProbe)
-    check_class("probe", probe, bases, f"{probe.__module__}.{probe.__qualname__}")
+    source = f"{probe.__module__}.{probe.__qualname__}" if isinstance(probe, type) else repr(probe)
+    check_class("probe", probe, bases, source)
     with registration(probe):
         if issubclass(probe, StateProbe):
             check_state_probe(probe, arguments)

@@ -157,6 +157,8 @@ def get_kind(name: str | MapKind) -> MapKind:
     """
     if isinstance(name, MapKind):
         return name
+    if not isinstance(name, str):
+        raise UnknownNameError(f"expected the name of a kind, not {name!r:.80}; register_kind gives a function a name")
     prefix, _, base = name.partition(":")
     rule = AGGREGATIONS.get(prefix)
     base_kind = _find("weight" if name == ROLLOUT else base) if rule else None

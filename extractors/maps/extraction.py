@@ -13,6 +13,7 @@ from ..layers import FFBias
 from ..model.any_model import AnyModel, as_encoder
 from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, check_limits
 from .map_batch import Level, MapBatch
+from .map_batches import MapBatches
 from .map_maker import MapMaker, Merge, Normalize, map_batches
 from .shared_pass import BatchMaker, needs_of, shared_batches
 
@@ -31,8 +32,8 @@ def extract(
     max_length: int | None = None,
     log: ExtractionLog | None = None,
     progress: bool | None = None,
-) -> Iterator[MapBatch]:
-    """Yield maps of all sentences, longest first within a window of 1,024 sentences.
+) -> MapBatches:
+    """Make maps of all sentences, longest first within a window of 1,024 sentences.
 
     Args:
         encoder: the model: a name, a folder, an encoder, or a model of transformers, see
@@ -56,6 +57,10 @@ def extract(
         max_length: a limit on the number of pieces, special tokens included, below that of the model.
         log: is filled with what was skipped. Without a log, a warning at the end says how many sentences were skipped.
         progress: whether to show progress bars. Default: in an interactive session and in a notebook.
+
+    Returns:
+        an iterator over batches, which are made one by one. Its ``to_dataframe()`` puts all values into a table, and
+        ``to_xarray()`` into arrays with names, in the order of the sentences.
 
     Raises:
         TypeError: the model or a sentence is something else. This error, the next one, and those of texts in lists
@@ -89,7 +94,7 @@ def extract(
         if log is None and used_log.skipped:
             warnings.warn(f"sentences without a map: {len(used_log.skipped)} ({used_log.reasons()})", stacklevel=2)
 
-    return batches()
+    return MapBatches(batches())
 
 
 def extract_many(

@@ -151,15 +151,19 @@ class MapBatch:
         """
         import pandas as pd
 
-        tables = []
+        return pd.concat(self._tables(), ignore_index=True)
+
+    def _tables(self) -> Iterator[pd.DataFrame]:
+        """Yield the table of each sentence."""
+        import pandas as pd
+
         for index, (sentence, array) in enumerate(self.unpadded()):
             places = np.indices(array.shape).reshape(4, -1) + 1
             table = pd.DataFrame({"sentence": sentence.id, **dict(zip(_AXES, places, strict=True))})
             from_labels, to_labels = self._labels(index, array.shape)
             table["from_label"] = np.array(from_labels, dtype=object)[table["from"] - 1]
             table["to_label"] = np.array(to_labels, dtype=object)[table["to"] - 1]
-            tables.append(table.assign(value=array.ravel()))
-        return pd.concat(tables, ignore_index=True)
+            yield table.assign(value=array.ravel())
 
     def to_xarray(self) -> Any:
         """Return a list of ``xarray.DataArray``, one for each sentence, with the coordinates layer, head, from and to.

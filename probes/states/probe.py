@@ -12,13 +12,13 @@ from typing import Any, ClassVar, Self
 
 import torch
 from numpy import ndarray
-from sklearn.base import BaseEstimator
 from torch import Generator, Tensor, nn
 
 from ...corpora_loaders import Sentence
 from ...extractors import MapBatch, StateBatch
 from ...extractors.threads import one_thread
 from ..checkpoint import Checkpoint
+from ..estimator import Estimator
 from ..probe import save_probe
 from ..training import Report, TrainingError
 from .examples import Gold, Reading, StandardizedModule, StateExamples, StateModule
@@ -30,7 +30,7 @@ MIX_PREFIX = "mix."
 """What the names of the weights of a mix begin with in the file of a probe."""
 
 
-class StateProbe(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
+class StateProbe(Estimator, ABC):
     """Base class of the probes of hidden states of one layer, or of a mix of layers.
 
     A subclass says what it learns and how it is scored. Constructors only store their arguments, `fit` learns, and the

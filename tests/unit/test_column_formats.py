@@ -105,6 +105,12 @@ def test_columns_of_conllu_plus(write):
         load_treebank(write("# a\n" + PLUS.replace("FORM", "ID FORM")))
 
 
+def test_blank_lines_end_the_sentences_of_a_single_column(write):
+    treebank = load_treebank(write("# global.columns = FORM\n# sent_id = p\nM\nK\nV\n\n# sent_id = q\nA\n\n\nG\nT\n\n"))
+    assert [(sentence.id, sentence.words) for sentence in treebank][:2] == [("p", ("M", "K", "V")), ("q", ("A",))]
+    assert treebank[2].words == ("G", "T")
+
+
 def test_a_split_form_has_the_part_of_speech_of_its_own_column(write):
     rows = [
         "1\tred-hot\t_\tJJ\tX\tred\t_\tJJ\t3\tA\t_",

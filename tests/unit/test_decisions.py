@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
 import torch
@@ -11,6 +14,7 @@ from attentionology import (
     OptionError,
     Sentence,
     analyze,
+    extract,
     load_run,
     load_treebank,
     merge_runs,
@@ -206,3 +210,21 @@ def test_maps_as_tables():
     row = table.query("layer == 2 and head == 1 and `from` == 2 and to == 1").iloc[0]
     assert (row["sentence"], row["value"], row["from_label"]) == ("s", 10, "2")
     assert len(table) == 16
+
+
+def test_maps_of_several_inputs_are_in_their_order(monkeypatch):
+    encoder = tiny.encoder("bert")
+    texts = ["Hi", "The old dog barks at me", "Cats sleep"]
+    made = extract(encoder, texts, level="token").to_dataframe()
+    alone = [next(extract(encoder, text, level="token")).to_dataframe() for text in texts]
+    pd.testing.assert_frame_equal(made, pd.concat(alone, ignore_index=True), rtol=1e-5)
+    batches = extract(encoder, texts, batch_cells=1)  # one sentence in each
+    assert [sentence.id for sentence in next(batches).sentences] == [texts[1]]
+    assert batches.to_dataframe()["sentence"].unique().tolist() == [texts[0], texts[2]]
+    assert len(batches.to_dataframe()) == 0
+    monkeypatch.setitem(sys.modules, "xarray", SimpleNamespace(DataArray=lambda array, **rest: (array.shape, rest)))
+    arrays = extract(encoder, texts, batch_cells=1).to_xarray()
+    shape = (encoder.n_layers, encoder.n_heads)
+    assert [(each, rest["attrs"]["sentence"]) for each, rest in arrays] == [
+        ((*shape, n, n), text) for n, text in zip((3, 8, 4), texts, strict=True)
+    ]

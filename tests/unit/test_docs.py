@@ -204,7 +204,7 @@ def test_generated_parts():
 @pytest.mark.slow
 def test_generated_parts_are_the_same_on_every_machine():
     """They depend neither on the order of sets nor on the terminal, and name no folder of this machine."""
-    program = "import sys; from docs.generate import completed; print(*map(completed, sys.argv[1:]))"
+    program = "import sys; from docs.generate import fill_marks; print(*map(fill_marks, sys.argv[1:]))"
     texts = [page.read_text(encoding="utf-8") for page in USER_PAGES]
     marks = [mark[0] for text in texts for mark in generate.MARK.finditer(text)]
     printed = {

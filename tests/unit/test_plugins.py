@@ -9,15 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from attentionology import Sentence, Treebank, extract, list_kinds, load_treebank, probe
+from attentionology import Sentence, Treebank, analyze, explain, extract, list_kinds, load_treebank, probe
 from attentionology.analyses import ProbeOptions, ProbeTrainingOptions
+from attentionology.analyses.explanation.contract.registry import registered_tests
+from attentionology.analyses.surface.analysis import Surface
 from attentionology.corpora_loaders import CorpusError, formats, get_format, list_formats
 from attentionology.extractors import get_kind
 from attentionology.extractors.kinds import registry
+from attentionology.probes import AttentionProbe
 from attentionology.probes import registry as probe_registry
 from attentionology.scripts.cli import main
 from attentionology.storage import plugins
 from attentionology.storage.plugins import RegistryError, extensions, name_extension
+from attentionology.testing import check_analysis, check_probe
 from tests import tiny
 from tests.packages import install
 
@@ -182,3 +186,21 @@ def test_analyses_of_a_package_are_found_by_their_module(kit):
     used = [("analysis", "another name", "tiny_kit.analysis"), ("analysis", "surface", "attentionology.analyses")]
     expected = {"what": "analysis", "name": "another name", "package": "tiny-kit", "version": "1.2"}
     assert extensions(used) == [expected]
+
+
+def test_things_in_place_of_their_names_are_refused_with_what_to_do():
+    model, text = tiny.encoder("bert"), [Sentence.from_text("Cats sleep.")]
+    for call in (
+        lambda: analyze(model, text, analyses=Surface),
+        lambda: analyze(model, text, analyses=[Surface]),
+        lambda: analyze(model, text, maps=len),
+        lambda: probe(model, test=text, probes=[AttentionProbe()]),
+        lambda: explain(text, tests=[registered_tests()["erasure"]]),
+        lambda: explain([["a fine film", "a dull film"], ["1", "0"]]),
+        lambda: extract(model, text, kind=len),
+    ):
+        with pytest.raises(ValueError, match=r"^expected (a|the) name.*, not .*; .*regist"):
+            call()
+    for check, thing in ((check_probe, AttentionProbe()), (check_analysis, Surface())):
+        with pytest.raises(RegistryError, match="give its class, and the arguments of its constructor apart"):
+            check(thing)

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import Pipeline
 
 from attentionology import load_treebank, store_maps, store_states
-from attentionology.probes import AttentionProbe, FixedOffset, LabelProbe, Recipe, StateRecipe
+from attentionology.probes import AttentionProbe, DistanceProbe, FixedOffset, LabelProbe, Recipe, StateRecipe
 from tests import tiny
 
 QUICK = Recipe(epochs=1)
@@ -65,3 +65,17 @@ def test_probes_of_states_are_scored_by_their_first_metric(stored):
     assert cross_val_score(probe, states, cv=3).tolist() == pytest.approx(expected)
     assert probe.get_params()["key"] == "upos"
     assert clone(probe).get_params() == probe.get_params()
+
+
+@pytest.mark.parametrize("base", [AttentionProbe, LabelProbe, DistanceProbe])
+def test_a_copy_keeps_what_a_constructor_passes_on(base):
+    class Scaled(base):
+        def __init__(self, scale=1.0, **others):
+            super().__init__(**others)
+            self.scale = scale
+
+    probe = Scaled(scale=2.0, random_state=5)
+    assert set(probe.get_params()) == {"scale", *base().get_params()}
+    assert clone(probe).get_params() == probe.get_params()
+    assert clone(probe).set_params(random_state=6).random_state == 6
+    assert "random_state=5" in repr(probe)
