@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -243,7 +243,7 @@ def extremes(of_group: pd.DataFrame) -> dict[int, list[str]]:
         (of_group["preference"].idxmin(), "attractor most"),
         (of_group["change"].abs().idxmax(), "changes most"),
     ):
-        named.setdefault(int(row), []).append(why)
+        named.setdefault(cast(int, row), []).append(why)
     return named
 
 
