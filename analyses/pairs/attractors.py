@@ -239,9 +239,9 @@ def extremes(of_group: pd.DataFrame) -> dict[int, list[str]]:
     """Return which heads of a group stand out, by their rows, and in what."""
     named: dict[int, list[str]] = {}
     for row, why in (
-        (of_group["preference"].idxmax(), "head noun most"),
-        (of_group["preference"].idxmin(), "attractor most"),
-        (of_group["change"].abs().idxmax(), "changes most"),
+        (of_group["preference"].idxmax(), "prefers the head noun"),
+        (of_group["preference"].idxmin(), "prefers the attractor"),
+        (of_group["change"].abs().idxmax(), "changes"),
     ):
         named.setdefault(cast(int, row), []).append(why)
     return named
@@ -257,7 +257,7 @@ def attractors_table(table: pd.DataFrame) -> ShownTable:
     columns = [
         TableColumn("group", "text", "", "group"),
         TableColumn("head", "text", "", "head", cell=lambda row: head_name(row["layer"], row["head"])),
-        TableColumn("why", "text", "", "prefers"),
+        TableColumn("why", "text", "", "most of all heads"),
         TableColumn("head_good", "share", "", "head noun"),
         TableColumn("attractor_good", "share", "", "attractor"),
         TableColumn(

@@ -142,10 +142,10 @@ def test_what_stands_out_is_shown():
     table = found.tables["pairs_attractors"]
     rows = {(row["group"], row["why"]): row for row in attractors_table(table).rows}
     of_phrases = table[table["group"] == "number_attractor_phrase"]
-    top = rows["number_attractor_phrase", "head noun most"]
+    top = rows["number_attractor_phrase", "prefers the head noun"]
     assert (top["layer"], top["head"]) == (4, 2)
     assert top["preference"] == of_phrases["preference"].max()
-    assert rows["number_attractor_phrase", "attractor most"]["head"] == 3  # 1-3 attends to the word before
+    assert rows["number_attractor_phrase", "prefers the attractor"]["head"] == 3  # 1-3 attends to the word before
     assert (top["band_low"] < top["change_low"] < top["change"] < top["change_high"] < top["band_high"]) is True
     by_position = {row["group"]: row for row in positions_table(found.tables["pairs_positions"]).rows}
     row = by_position["reflexive_gender"]
