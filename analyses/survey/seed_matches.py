@@ -171,7 +171,7 @@ def _scores_of(detectors: pd.DataFrame | None) -> dict[tuple[str, str], Array]:
         return {}
     by_pattern = detectors.sort_values(["layer", "head"]).groupby(["text", "pattern"], sort=False)
     shape = int(detectors["layer"].max()), int(detectors["head"].max())
-    return {(text, pattern): rows["score"].to_numpy().reshape(shape) for (text, pattern), rows in by_pattern}
+    return {(str(text), str(pattern)): rows["score"].to_numpy().reshape(shape) for (text, pattern), rows in by_pattern}
 
 
 def profiles_of(rates: Array) -> Array:

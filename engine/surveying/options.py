@@ -9,9 +9,10 @@ from tyro.conf import arg
 
 from ...analyses.contract import OptionError
 from ...analyses.dependency.options import DependencyOptions
+from ...analyses.option_groups import Bounds
 from ...analyses.shared.builtin import SAMPLE
 from ...analyses.shared.input_options import LimitOptions, ModelOptions
-from ...analyses.shared.numbers import Bounds, Seed
+from ...analyses.shared.numbers import Seed
 from ...analyses.shared.option_types import (
     Device,
     FormatName,
