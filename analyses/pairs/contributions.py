@@ -142,6 +142,7 @@ class Contributions(PairQuestion):
 
     name = "contributions"
     tables = (CONTRIBUTIONS,)
+    needs = ("accuracy",)  # what scores sentences is that of its request
     template = Path(__file__).with_name("contributions.html.j2")
 
     def passes(self, plan_context: PlanContext) -> float:
