@@ -113,6 +113,7 @@ def everything_written(folder: Path) -> Written:
     ]
     (folder / "pairs.jsonl").write_text("".join(named[:2]), encoding="utf-8")
     run("analyze", "--model", masked, "--minimal-pairs", folder / "pairs.jsonl", "--needed-heads", 1)
+    run("analyze", "--model", model, "--minimal-pairs", folder / "pairs.jsonl", "--map", "weight", "norm")
     run("analyze", "--model", model, "--text", folder / "text.txt", "--segments", 3)
     of_mentions = ("--ensembles", 2, "--control", "random-init", "--failures", "best")
     run("analyze", "--model", model, "--corpus", folder / "gap.tsv", *of_mentions, *SHORT)
