@@ -55,6 +55,7 @@ def survey(
     out: str | Path | None = None,
     overwrite: bool = False,
     reports: bool = CellOptions.reports,
+    detectors: int = CellOptions.detectors,
     seed: int = 0,
     progress: bool | None = None,
 ) -> Survey:
@@ -77,6 +78,8 @@ def survey(
         out: the folder for the report, its tables and figures; None to write nothing.
         overwrite: whether to replace the folder of an earlier survey.
         reports: whether to write a report of each cell to ``out/runs``, to which the heads on the page lead.
+        detectors: the number of random sequences in which duplicate and induction heads are looked for, if models
+            differ only by their seeds, whose heads are then matched by these scores, too.
         seed: the seed of everything random.
         progress: whether to show progress bars. Default: in an interactive session and in a notebook.
 
@@ -118,6 +121,7 @@ def survey(
                     lenient=files.lenient,
                     punctuation=files.punctuation,
                     device=of_model.device,
+                    detectors=detectors,
                     reports=reports,
                 ),
                 dependency=groups[DependencyOptions],

@@ -108,7 +108,12 @@ def everything_written(folder: Path) -> Written:
     run("analyze", "--model", masked, "--corpus", first, *ablation, *SHORT)
     surface = ("--analyses", "surface", "--detectors", 2)
     run("analyze", "--model", model, "--corpus", first, *surface, *SHORT)
-    run("analyze", "--model", masked, "--minimal-pairs", "sample", "--needed-heads", 1, "--limit", 2)
+    named = [
+        line for line in SAMPLE_TREEBANK.with_name("minimal_pairs.jsonl").open(encoding="utf-8") if "words" in line
+    ]
+    (folder / "pairs.jsonl").write_text("".join(named[:2]), encoding="utf-8")
+    run("analyze", "--model", masked, "--minimal-pairs", folder / "pairs.jsonl", "--needed-heads", 1)
+    run("analyze", "--model", model, "--minimal-pairs", folder / "pairs.jsonl", "--map", "weight", "norm")
     run("analyze", "--model", model, "--text", folder / "text.txt", "--segments", 3)
     of_mentions = ("--ensembles", 2, "--control", "random-init", "--failures", "best")
     run("analyze", "--model", model, "--corpus", folder / "gap.tsv", *of_mentions, *SHORT)

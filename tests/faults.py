@@ -182,6 +182,42 @@ _COMPUTED = (  # faults in what is computed
         "tests/reference/test_pairs.py::test_ties_are_not_correct_and_counted_apart",
     ),
     Fault(
+        "analyses/pairs/attractors.py",
+        "keys].mean(-2)",
+        "keys].sum(-2)",
+        "tests/reference/test_pair_words.py::test_attention_to_the_words_that_pairs_name_is_that_of_loops",
+    ),
+    Fault(
+        "analyses/pairs/positions.py",
+        "max(0, word - stop + 1)",
+        "max(0, word - stop)",
+        "tests/reference/test_pair_words.py::test_attention_by_position_is_that_of_loops_and_adds_up",
+    ),
+    Fault(
+        "analyses/pairs/contributions.py",
+        ".sum((0, 2))",
+        ".sum((0, 3))",
+        "tests/reference/test_pair_contributions.py::test_a_linear_model_by_hand",
+    ),
+    Fault(
+        "corpora_loaders/minimal_pairs.py",
+        "if one != other:",
+        "if not one:",
+        "tests/reference/test_pairs.py::test_words_that_a_pair_does_not_have",
+    ),
+    Fault(
+        "analyses/norms/copying.py",
+        "copies[:, 1:].sum(1)",
+        "copies.sum(1)",
+        "tests/reference/test_copying.py::test_shares_are_those_of_a_loop_over_positions",
+    ),
+    Fault(
+        "analyses/survey/seed_matches.py",
+        "np.hstack([profiles_of(rates), *columns])",
+        "profiles_of(rates)",
+        "tests/unit/test_seeds.py::test_scores_of_detectors_tell_heads_apart_that_find_the_same_relations",
+    ),
+    Fault(
         "analyses/norms/copying.py",
         "written = weights.norm_in.linear(written)",
         "pass",

@@ -355,6 +355,8 @@ SHOWN: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "Which heads does the preference need? [pairs_heads]",
             "and not only to what these pairs are about",
             "[legend of pairs_heads]",
+            "From which words does the preference come? [pairs_contributions]",
+            "what many weights do together",
         ),
     ),
     "survey": (

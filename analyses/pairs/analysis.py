@@ -12,6 +12,7 @@ from ..counting.comparable import Comparable
 from ..questions import AnalysisOfQuestions
 from .accuracy import Accuracy, accuracy_table, comparable_accuracy
 from .attractors import Attractors
+from .contributions import Contributions
 from .critical import Critical, critical_table
 from .needed import Needed
 from .options import PAIRS
@@ -29,7 +30,7 @@ class MinimalPairs(AnalysisOfQuestions[PairFacts, PairResults, PlanContext, Look
     """The analysis of minimal pairs."""
 
     facts_type = PairFacts
-    questions = (Critical(), Positions(), Attractors(), Accuracy(), Needed())
+    questions = (Critical(), Positions(), Attractors(), Accuracy(), Needed(), Contributions())
 
     def plan_context(self, options: OptionSet, setting: Setting) -> PlanContext:
         """Check the options against the corpus and the model."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...corpora_loaders.minimal_pairs import BAD, GOOD, WORDS
-from ...extractors import MapBatch
+from ...extractors import MapBatch, get_kind
 from ...reports.columns import Explored, Row, Schema, TableColumn, bounds
 from ...reports.drawing import BLUE, COLUMN, ORANGE, TEXT, finish, panels, with_style
 from ...reports.explorer.contribution import Contribution
@@ -189,7 +189,8 @@ class Attractors(PairQuestion):
         """Add the attention of each head over all pairs, and say which heads attend to the attractor."""
         total = answer[answer["group"] == ALL]
         measures = tuple(head_measures(ATTRACTORS, total, lambda column: f"attractors/{column}/{kind}", kind=kind))
-        return Contribution(measures=measures, findings=tuple(_findings(total, kind)))
+        is_share = not kind or get_kind(kind).rows_sum_to_one  # norms are no shares of attention
+        return Contribution(measures=measures, findings=tuple(_findings(total, kind)) if is_share else ())
 
 
 def _tables(counts: PairCounts, metric: AttractorAttention) -> Iterator[pd.DataFrame]:
@@ -239,11 +240,11 @@ def extremes(of_group: pd.DataFrame) -> dict[int, list[str]]:
     """Return which heads of a group stand out, by their rows, and in what."""
     named: dict[int, list[str]] = {}
     for row, why in (
-        (of_group["preference"].idxmax(), "head noun most"),
-        (of_group["preference"].idxmin(), "attractor most"),
-        (of_group["change"].abs().idxmax(), "changes most"),
+        (of_group["preference"].idxmax(), "prefers the head noun"),
+        (of_group["preference"].idxmin(), "prefers the attractor"),
+        (of_group["change"].abs().idxmax(), "changes"),
     ):
-        named.setdefault(int(row), []).append(why)
+        named.setdefault(cast(int, row), []).append(why)
     return named
 
 
@@ -257,7 +258,7 @@ def attractors_table(table: pd.DataFrame) -> ShownTable:
     columns = [
         TableColumn("group", "text", "", "group"),
         TableColumn("head", "text", "", "head", cell=lambda row: head_name(row["layer"], row["head"])),
-        TableColumn("why", "text", "", "prefers"),
+        TableColumn("why", "text", "", "most of all heads"),
         TableColumn("head_good", "share", "", "head noun"),
         TableColumn("attractor_good", "share", "", "attractor"),
         TableColumn(
@@ -306,13 +307,14 @@ def attractors_figure(table: pd.DataFrame, *, most: int = 6, heads: int = 8, tit
 def _findings(total: pd.DataFrame, kind: str) -> Iterator[Finding]:
     """Say which heads prefer either word, and whether heads tell the two sentences apart."""
     rows = rows_of(total)
+    of_map = "" if kind in ("", "weight") else f" (map “{kind}”)"
     most, least = (choose(rows, key=lambda row: row["preference"]) for choose in (max, min))
     if most["preference_low"] > 0:
         nearer = f"the attractor is nearer in {most['nearer']} of {amount(most['pairs'], 'pairs')}"
         yield Finding(
             f"{percent(most['preference'], sign=True)} points {_interval(most, 'preference')} more of the attention of "
-            f"the words that differ goes to the head noun than to the attractor in head {_name(most)}, the most of "
-            f"{amount(len(rows), 'heads')}; it is {percent(least['preference'], sign=True)} points in head "
+            f"the words that differ goes to the head noun than to the attractor in head {_name(most)}{of_map}, the "
+            f"most of {amount(len(rows), 'heads')}; it is {percent(least['preference'], sign=True)} points in head "
             f"{_name(least)}, and {nearer}.",
             address(head=_name(most), measure=f"attractors/preference/{kind}"),
         )
@@ -321,9 +323,9 @@ def _findings(total: pd.DataFrame, kind: str) -> Iterator[Finding]:
         top = max(clear, key=lambda row: abs(row["change"]))
         yield Finding(
             f"{percent(top['change'], sign=True)} points {_interval(top, 'band')} is how much the preference of head "
-            f"{_name(top)} for the head noun, against the attractor, changes from the other sentence to the acceptable "
-            f"one, the most of {amount(len(rows), 'heads')}; the intervals of {len(clear)} that hold for all heads "
-            f"together {verb(len(clear), 'exclude', 'excludes')} 0.",
+            f"{_name(top)}{of_map} for the head noun, against the attractor, changes from the other sentence to the "
+            f"acceptable one, the most of {amount(len(rows), 'heads')}; the intervals of {len(clear)} that hold for "
+            f"all heads together {verb(len(clear), 'exclude', 'excludes')} 0.",
             address(head=_name(top), measure=f"attractors/change/{kind}"),
         )
 

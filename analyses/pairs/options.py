@@ -31,7 +31,8 @@ class PairsOptions(OptionGroup):
 
     needed_heads: Count = 0
     """Switch off the N heads on which the difference of the two scores depends most by a first-order estimate, one at a
-    time, and score all pairs without each. With 0, none is switched off."""
+    time, and score all pairs without each. The report also says through attention to which words each of them
+    contributes to the difference. With 0, none is switched off."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+import pandas as pd
+
 from ..comparison.results import Pairing
 from ..contract import OptionSet, PlanCounts
 from ..counting.comparable import Comparable
@@ -29,6 +31,7 @@ class CellCounts:
     counts: PlanCounts[DependencyFacts]
     families: Sequence[Comparable]  # the statistics that can be compared; the accuracies of the heads come first
     min_count: int  # relations with fewer words are not tested
+    detectors: pd.DataFrame | None = None  # the scores of detectors, if they were asked for
 
     @cached_property
     def words(self) -> Words:

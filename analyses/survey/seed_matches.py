@@ -1,11 +1,11 @@
 """The heads of two models matched by what they do.
 
-The profile of a head is its accuracy for each relation in each direction, and the similarity of two heads is the cosine
-of their profiles. The heads of one model are assigned to those of the other so that the sum of similarities is as large
-as possible (the Hungarian algorithm). Any two models have such an assignment, and relations that are easy for all heads
-make all of them similar. So a match counts only if its similarity is above the 95th percentile of those with shuffled
-profiles: each entry of the profiles of one model goes to its heads in a random order, so that each relation stays as
-easy or as difficult as it is.
+The profile of a head is its accuracy for each relation in each direction, with its scores as a detector of copies if
+they are asked for, and the similarity of two heads is the cosine of their profiles. The heads of one model are assigned
+to those of the other so that the sum of similarities is as large as possible (the Hungarian algorithm). Any two models
+have such an assignment, and relations that are easy for all heads make all of them similar. So a match counts only if
+its similarity is above the 95th percentile of those with shuffled profiles: each entry of the profiles of one model
+goes to its heads in a random order, so that each relation stays as easy or as difficult as it is.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ SURVEY_SEED_HEADS = Schema(
         TableColumn("other_seed", "text", "another seed"),
         TableColumn("other_layer other_head", "number from 1", "its head that is matched with this one"),
         TableColumn("relations", "count", "relations in the profiles"),
+        TableColumn("patterns", "count", "patterns of detectors in the profiles, 0 without `--detectors`"),
         TableColumn("similarity", "number, 0 to 1", "the cosine of the profiles of both heads"),
         TableColumn(
             "threshold", "number, 0 to 1", "the 95th percentile of the similarities of matches if profiles are shuffled"
@@ -61,6 +62,8 @@ class Profiles(NamedTuple):
     # the accuracies of each head, shape (directions, layers, heads), for each relation with enough words
     accuracies: Mapping[str, Array]
     seed: int  # of everything random
+    # the scores of each head as a detector, shape (layers, heads), by text and pattern
+    scores: Mapping[tuple[str, str], Array] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +87,10 @@ class SeedMatches(SurveyQuestion):
 
     def find(self, counts: SurveyFacts, lookups: Matches | None, earlier: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the matches; None if no group has two seeds that were counted."""
-        return rows_table(lookups.rows, SURVEY_SEED_HEADS) if lookups and lookups.rows else None
+        if not lookups or not lookups.rows:
+            return None
+        rows = [{"patterns": 0, **row} for row in lookups.rows]  # earlier surveys did not look for detectors
+        return rows_table(rows, SURVEY_SEED_HEADS)
 
     def frames(self, answer: pd.DataFrame, results: SurveyFacts) -> Mapping[str, pd.DataFrame]:
         """Return the table as it is written."""
@@ -113,7 +119,7 @@ class MatchCollector(Collector[Profiles, Matches]):
             n = int(words.subsets.total[rows, 0].sum())  # subset 0 is the whole corpus
             if n >= max(1, counts.min_count):
                 accuracies[name] = words.subsets.correct[rows, 0].sum(0) / n
-        return Profiles(accuracies, counts.families[0].seed)
+        return Profiles(accuracies, counts.families[0].seed, _scores_of(counts.detectors))
 
     def add(self, treebank: str, cells: Sequence[KeptCell], pairing_of: Callable[[str, str], Pairing]) -> None:
         """Match the heads of the seeds that were counted on a treebank."""
@@ -136,7 +142,11 @@ def match_rows(seeds: Mapping[str, Profiles]) -> Iterator[dict[str, Any]]:
         if not relations:
             continue
         accuracies = [np.stack([each.accuracies[name] for name in relations]) for each in (first, other)]
-        profiles, other_profiles = map(profiles_of, accuracies)
+        patterns = [name for name in first.scores if name in other.scores]
+        of_detectors = [[each.scores[name].reshape(-1, 1) for name in patterns] for each in (first, other)]
+        profiles, other_profiles = (
+            np.hstack([profiles_of(rates), *columns]) for rates, columns in zip(accuracies, of_detectors, strict=True)
+        )
         threshold = chance_similarity(profiles, other_profiles, first.seed)
         n_heads, other_n_heads = (rates.shape[-1] for rates in accuracies)
         for index, other_index, similarity in zip(*matches(profiles, other_profiles), strict=True):
@@ -148,10 +158,20 @@ def match_rows(seeds: Mapping[str, Profiles]) -> Iterator[dict[str, Any]]:
                 "other_layer": int(other_index) // other_n_heads + 1,
                 "other_head": int(other_index) % other_n_heads + 1,
                 "relations": len(relations),
+                "patterns": len(patterns),
                 "similarity": float(similarity),
                 "threshold": threshold,
                 "above": int(similarity > threshold),
             }
+
+
+def _scores_of(detectors: pd.DataFrame | None) -> dict[tuple[str, str], Array]:
+    """Return the scores of detectors by text and pattern, shape (layers, heads); nothing without detectors."""
+    if detectors is None:
+        return {}
+    by_pattern = detectors.sort_values(["layer", "head"]).groupby(["text", "pattern"], sort=False)
+    shape = int(detectors["layer"].max()), int(detectors["head"].max())
+    return {(str(text), str(pattern)): rows["score"].to_numpy().reshape(shape) for (text, pattern), rows in by_pattern}
 
 
 def profiles_of(rates: Array) -> Array:

@@ -51,7 +51,7 @@ class CellReports:
         """Write the report of a cell, or of one of its kinds of maps if these are counted alone; return its page."""
         (treebank,) = job.groups[CorpusOptions].corpus or ()  # a cell has exactly one treebank
         name = self.names[job.groups[ModelOptions], treebank]
-        kinds = [part.kind or "" for part in run.parts]
+        kinds = [part.kind or "" for part in run.parts if part.analysis.name == "dependency"]
         if len(kinds) < len(self.plan.options.grid.maps):
             name = file_name("-".join([name, *kinds]), 250)
         folder, final_folder = self.folder / FOLDER / name, self.out / FOLDER / name
@@ -89,11 +89,15 @@ def run_cell(
     best: dict[str, pd.DataFrame] = {}
     families: dict[str, Sequence[Comparable]] = {}
     kept: dict[str, dict[str, Any]] = {name: {} for name in collectors}
+    surface = next((part.results for part in run.parts if part.analysis.name == "surface"), None)
     for part in run.parts:
+        if part.analysis.name != "dependency":
+            continue
         kind = part.kind or ""
         best[kind] = part.results.best
         families[kind] = part.analysis.comparable(part.counts)
-        counts = CellCounts(part.counts, families[kind], job.groups[CountOptions].min_count)
+        detectors = surface and surface.answers["detectors"].table
+        counts = CellCounts(part.counts, families[kind], job.groups[CountOptions].min_count, detectors)
         for name, collector in collectors.items():
             of_cell = collector.keep(counts)
             if of_cell is not None:

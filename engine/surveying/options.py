@@ -9,6 +9,7 @@ from tyro.conf import arg
 
 from ...analyses.contract import OptionError
 from ...analyses.dependency.options import DependencyOptions
+from ...analyses.option_groups import Bounds
 from ...analyses.shared.builtin import SAMPLE
 from ...analyses.shared.input_options import LimitOptions, ModelOptions
 from ...analyses.shared.numbers import Seed
@@ -80,6 +81,11 @@ class CellOptions:
     lenient: Lenient = False
     punctuation: PunctuationNames = ()
     device: Device = ModelOptions.device
+
+    detectors: Annotated[int, Bounds(0)] = 0
+    """Look for duplicate and induction heads in N sequences of random pieces, each of which a model reads twice in a
+    row, and in the treebank, if models differ only by their seeds: heads of seeds are then matched by these scores,
+    too. 20 are enough. With 0, they are matched by the relations that they find."""
 
     reports: bool = False
     """Write a report of each cell with its sentences, as analyze does, to the folder runs in the results folder. The

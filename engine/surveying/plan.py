@@ -12,6 +12,8 @@ from ...analyses.contract import OptionError, OptionSet
 from ...analyses.shared.builtin import SAMPLE, corpus_path
 from ...analyses.shared.input_options import ExampleOptions, ModelOptions
 from ...analyses.shared.options import MapOptions, map_makers
+from ...analyses.surface.options import SurfaceOptions
+from ...analyses.survey.seed_groups import seed_groups, seed_patterns
 from ...corpora_loaders.releases import Matches, is_pattern, matching_treebanks
 from ..analyze import AnalyzeJob
 from ..corpus import CorpusOptions
@@ -59,6 +61,8 @@ def check_survey(options: SurveyOptions) -> None:
         raise OptionError("--spanning-trees is an option of analyze: a survey has no table of trees")
     if options.dependency.pairs is not None:
         raise OptionError("--pairs is not for a survey, whose treebanks have sentences of their own; use analyze")
+    if cells.detectors and not seed_groups(grid.models, seed_patterns(grid.seeds, grid.models)):
+        raise OptionError("--detectors has an effect only on models that differ by their seeds, see --seeds")
     job_of_cell(options, ModelOptions(), SAMPLE).check()  # the options that all cells have in common
     map_makers(grid.maps, cells.merge, cells.normalize)  # only for the errors of kinds that there are not
 
@@ -86,9 +90,10 @@ def job_of_cell(
             options.feed_forward,
             options.limits,
             ExampleOptions(None if cells.reports else 0),
+            *((SurfaceOptions(gradients="none", detectors=cells.detectors),) if cells.detectors else ()),
         ]
     )
-    return AnalyzeJob(groups, ("dependency",), options.seed)
+    return AnalyzeJob(groups, ("dependency", "surface") if cells.detectors else ("dependency",), options.seed)
 
 
 def _model_options(name: str, device: str) -> ModelOptions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ import pytest
 import torch
 
 import attentionology
-from attentionology import CountOptions, load_pairs
-from attentionology.analyses.pairs.attractors import ATTRACTORS, attractors_table
+from attentionology import CountOptions, MapOptions, corpora_loaders, load_pairs
+from attentionology.analyses.pairs.attractors import ATTRACTORS, _findings, attractors_table
 from attentionology.analyses.pairs.positions import POSITIONS, PositionAttention, names_of_positions, positions_table
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MapBatch, extract
@@ -142,13 +143,27 @@ def test_what_stands_out_is_shown():
     table = found.tables["pairs_attractors"]
     rows = {(row["group"], row["why"]): row for row in attractors_table(table).rows}
     of_phrases = table[table["group"] == "number_attractor_phrase"]
-    top = rows["number_attractor_phrase", "head noun most"]
+    top = rows["number_attractor_phrase", "prefers the head noun"]
     assert (top["layer"], top["head"]) == (4, 2)
     assert top["preference"] == of_phrases["preference"].max()
-    assert rows["number_attractor_phrase", "attractor most"]["head"] == 3  # 1-3 attends to the word before
+    assert rows["number_attractor_phrase", "prefers the attractor"]["head"] == 3  # 1-3 attends to the word before
     assert (top["band_low"] < top["change_low"] < top["change"] < top["change_high"] < top["band_high"]) is True
     by_position = {row["group"]: row for row in positions_table(found.tables["pairs_positions"]).rows}
     row = by_position["reflexive_gender"]
     assert (row["layer"], row["head"], row["position"], row["example"]) == (2, 4, "-2", "uncle")
     texts = [finding.text for finding in found.findings]
     assert any("in head 4-2, the most of 72 heads" in text and "-50.0 points in head 1-3" in text for text in texts)
+
+
+def test_norms_are_no_shares_of_attention(tmp_path):
+    """What is said in percent of attention is not said of norms; other kinds are named."""
+    sample = Path(corpora_loaders.__file__).parent / "sample" / "minimal_pairs.jsonl"
+    lines = [line for line in sample.read_text(encoding="utf-8").splitlines() if "number_attractor_phrase" in line]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    options = [CountOptions(replicates=50), MapOptions(("rollout", "norm"))]
+    run = attentionology.analyze("demo", load_pairs(tmp_path / "pairs.jsonl"), options=options)
+    assert set(run.tables["pairs_attractors"]["map"]) == {"rollout", "norm"}
+    table = run.tables["pairs_attractors"]
+    total = table[(table["map"] == "norm") & (table["group"] == "all")]
+    assert [finding.text.count("(map “norm”)") for finding in _findings(total, "norm")] in ([1], [1, 1])
+    assert not any("norm" in finding.text for finding in run.findings)

@@ -441,14 +441,15 @@ def test_a_run_says_what_the_model_prefers_and_needs(causal, monkeypatch):
         batch_of(encoder, pairs["good"][0], pairs["bad"][0])
     )
     assert list(heads) == ["layer", "head", *NEEDED.names[2:]]
-    assert set(run.tables) == {"pairs", "pairs_accuracy", "pairs_attention", "pairs_heads"}
+    of_attention, of_scores = {"pairs_attention", "pairs_positions"}, {"pairs", "pairs_accuracy", "pairs_heads"}
+    assert set(run.tables) == of_attention | of_scores | {"pairs_contributions"}
     assert not torch.equal(without[0], without[1])
     assert any("after the token with which texts begin" in note for note in run["pairs"].notes)
 
 
 def test_a_model_without_a_head_for_predictions_has_attention_alone():
     run = attentionology.analyze(tiny.encoder(), load_pairs("sample", limit=2), options=CountOptions(replicates=0))
-    assert set(run.tables) == {"pairs_attention"}
+    assert set(run.tables) == {"pairs_attention", "pairs_positions"}
     assert "not scored" in run["pairs"].notes[-1]
 
 

@@ -89,7 +89,7 @@ LONG = (
     *("dependency-rules", "dependency-spanning_trees", "dependency-failures", "dependency-control"),
     *("norms-spread", "norms-mixing", "norms-frequency", "norms-feed_forward", "norms-block", "norms-overwriting"),
     *("ablation-relations", "ablation-pruning", "ablation-predictions"),
-    *("pairs-positions", "pairs-attractors", "pairs-accuracy", "pairs-needed", "norms-copying"),
+    *("pairs-positions", "pairs-attractors", "pairs-accuracy", "pairs-needed", "pairs-contributions", "norms-copying"),
 )
 """Questions that take longer to check."""
 

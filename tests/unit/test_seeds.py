@@ -294,6 +294,21 @@ def test_matches_have_the_largest_sum_and_a_threshold_of_shuffled_profiles():
     assert rows[0]["threshold"] == pytest.approx(np.quantile(found, 0.95), abs=0.02)
 
 
+def test_scores_of_detectors_tell_heads_apart_that_find_the_same_relations():
+    first = {"det": np.full((2, 1, 2), 0.5)}
+    scores = {("repeated", "same-back"): np.array([[0.9, 0.0]]), ("corpus", "previous"): np.array([[0.0, 0.3]])}
+    swapped = {name: of_heads[:, ::-1] for name, of_heads in scores.items()}
+    plain = [*match_rows({"0": Profiles(first, 0), "1": Profiles(first, 0)})]
+    assert [(row["head"], row["other_head"], row["patterns"]) for row in plain] == [(1, 1, 0), (2, 2, 0)]
+    more = {**swapped, ("corpus", "same-back"): np.ones((1, 2))}  # which the first one does not have
+    rows = [*match_rows({"0": Profiles(first, 0, scores), "1": Profiles(first, 0, more)})]
+    assert [(row["head"], row["other_head"], row["relations"], row["patterns"]) for row in rows] == [
+        (1, 2, 1, 2),
+        (2, 1, 1, 2),
+    ]
+    assert rows[0]["similarity"] == pytest.approx(1)
+
+
 def test_heads_that_find_nothing_match_nothing():
     first = {"det": np.zeros((2, 1, 2))}
     first["det"][0, 0, 0] = 0.5
@@ -375,14 +390,21 @@ def test_a_copy_with_permuted_heads_has_the_same_accuracies(tmp_path):
     model.save_pretrained(tmp_path / "m-seed_1")
     models = [tmp_path / f"m-seed_{seed}" for seed in (0, 1)]
     options = [CorpusOptions(limit=40), CountOptions(min_count=30, replicates=20)]
-    surveyed = attentionology.survey(models, "sample", options=options, progress=False)
+    surveyed = attentionology.survey(models, "sample", options=options, detectors=2, progress=False)
     accuracies = surveyed.tables["survey_seeds"].set_index("relation")
     assert (accuracies["sd_seeds"]["all"], accuracies["seeds"]["all"]) == (0, 2)
     # Heads that find equally many words of one half are chosen by their place, and may find other words of the other.
     assert accuracies.loc[accuracies["n"] >= 30, "sd_seeds"].max() < 0.01
     heads = surveyed.tables["survey_seed_heads"]
     assert len(heads) == 3 * 6
+    # Seven of repeated sequences, as these models have no mask token, and three of the treebank.
+    assert set(heads["patterns"]) == {10}
     assert (heads["similarity"] > 1 - 1e-9).all()
     assert (heads["layer"] == heads["other_layer"]).all()
     found = [orders[layer - 1][head - 1] + 1 for layer, head in heads[["layer", "other_head"]].to_numpy(int)]
     assert found == heads["head"].tolist()
+
+
+def test_detectors_are_for_seeds():
+    with pytest.raises(OptionError, match="--detectors has an effect only on models that differ by their seeds"):
+        attentionology.survey("demo", "sample", detectors=2, progress=False)
