@@ -175,7 +175,8 @@ def explain(
     """
     groups = OptionSet.of(options, _GROUPS.values(), "explain")
     loaded: dict[str, Any] = {}  # the texts and the model that are objects, not names, by the fields of `Loaded`
-    for role, texts in (("data", data), ("test", test), ("dev", dev)):
+    given: dict[str, Any] = {"data": data, "test": test, "dev": dev}
+    for role, texts in given.items():
         if is_frame(texts):
             texts = load_labeled(texts)
         if isinstance(texts, LabeledTexts):
