@@ -71,7 +71,10 @@ PHRASES: dict[str, dict[str, tuple[str, ...]]] = {
         "": ("type a sentence", "predict a masked word"),
         "What changes if a head is switched off?": ("switch a head off", "prediction without a head"),
     },
-    "how-to/ablation": {"": ("ablation", "prune heads", "switch heads off")},
+    "how-to/ablation": {
+        "": ("ablation", "prune heads", "switch heads off"),
+        "What does it take?": ("model without a head",),
+    },
     "how-to/surface": {
         "": ("attention sink", "entropy", "entropy by layer", "attention to [sep]", "attention to [cls]"),
         "Which heads find an earlier copy of a word?": ("induction", "induction head", "duplicate token head"),
