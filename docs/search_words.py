@@ -43,7 +43,7 @@ PHRASES: dict[str, dict[str, tuple[str, ...]]] = {
     "how-to/coming-from": {"": ("bertviz", "transformerlens", "inseq", "captum", "spacy", "displacy")},
     "how-to/treebanks-by-name": {
         "": ("universal dependencies", "download a treebank"),
-        "Is my own file sound?": (
+        "Which files are read, and is mine sound?": (
             "cupt",
             "parseme",
             "conll-u plus",
