@@ -172,8 +172,11 @@ def names_in(given: str | Path | Iterable[str | Path]) -> tuple[str, ...]:
     items = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str | Path | type) else (given,)
     for item in items:
         if not isinstance(item, str | Path):
+            thing = (
+                f"the class {item.__name__}" if isinstance(item, type) else f"a value of the type {type(item).__name__}"
+            )
             advice = "what a package or a decorator adds is given by the name under which it is registered"
-            raise OptionError(f"expected a name, not {item!r:.80}; {advice}")
+            raise OptionError(f"expected a name, not {thing}; {advice}")
     return tuple(map(str, items))
 
 

@@ -6,18 +6,20 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import inf
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from .corpus import DivisibleCorpus
 from .describing import amount
 from .errors import CorpusError
 from .labeled_formats import LabeledFile
+from .labeled_frames import FRAME, LabeledFrame, is_frame
 from .labeled_reading import ReadText, Seen, texts_of
 from .lines import WHOLE_NUMBER
 from .stream import read_files
-from .tally import Tally
+from .tally import CorpusFile, Tally
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,7 +163,7 @@ class LabeledTexts(DivisibleCorpus):
 
 
 def load_labeled(
-    paths: str | Path | Iterable[str | Path],
+    paths: str | Path | Iterable[str | Path] | Any,
     *,
     text: str = "text",
     label: str = "label",
@@ -186,11 +188,13 @@ def load_labeled(
     Words are separated by white space, in bAbI also at punctuation. Line breaks of HTML (``<br />``), as in the texts
     of IMDB, are white space. The id of a text is ``file:line``. Blank lines and texts without words are skipped, and so
     are texts without a gold label: pairs labeled ``-``, and in files whose other labels are counted from 0 to 2 or
-    more, those labeled −1, as Hugging Face exports SNLI. Texts that are in memory already are a `LabeledTexts` of
-    `Sentence.from_text`.
+    more, those labeled −1, as Hugging Face exports SNLI.
+
+    Texts that are in memory already are given as a data frame, whose rows are read like those of a table.
 
     Args:
-        paths: one file or several.
+        paths: one file or several; or a data frame of pandas, or a table with a method ``to_pandas``, as data sets of
+            Hugging Face have it.
         text, label: the names or the numbers of the columns, or the names of the keys.
         query: the same for the query that goes with each text; None if texts have none.
         blocks: files of lines have documents: blocks between blank lines with a sentence in each line, the first of
@@ -218,6 +222,8 @@ def load_labeled(
     for column, key in zip(columns, keys, strict=True):
         if keys.count(key) > 1:
             raise ValueError(f"text, label and query must be different columns, not both {column!r}")
+    if is_frame(paths):
+        return _of_frame(paths, LabeledFile(FRAME, label, text, query), limit)
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     file_names = [Path(path).name for path in paths]
     seen, tally = Seen(), Tally()
@@ -236,6 +242,22 @@ def load_labeled(
         return text
 
     _, records, held = read_files(paths, read, add, tally, contents="text", limit=limit, hold=sys.maxsize)
+    texts = _texts(held, seen, records)
+    return texts.knowing(counted=tally.summarize())
+
+
+def _of_frame(table: Any, columns: LabeledFile, limit: int | None) -> LabeledTexts:
+    """Return the texts in the rows of a data frame."""
+    frame = table.to_pandas() if hasattr(table, "to_pandas") else table
+    seen, rows = Seen(), LabeledFrame(FRAME, columns.label, columns.text, columns.query, frame=frame)
+    held = tuple(islice(texts_of(rows, "row", seen), limit))
+    if not held:
+        raise CorpusError("there is no text in it", file=FRAME)
+    return _texts(held, seen, ())
+
+
+def _texts(held: Sequence[ReadText], seen: Seen, records: tuple[CorpusFile, ...]) -> LabeledTexts:
+    """Return texts together with what else was seen when they were read."""
     sentences, labels, queries, _ = zip(*held, strict=True)
     if any(queries) and not all(queries):
         without_query = sentences[queries.index(())]
@@ -243,7 +265,7 @@ def load_labeled(
         raise CorpusError(message, file=without_query.file, line=without_query.line)
     if seen.documents and len(seen.documents) < len(sentences) + len(seen.wordless):
         raise CorpusError(f"some texts are lists of sentences, as that of {seen.documents[0]}, and others are not")
-    texts = LabeledTexts(
+    return LabeledTexts(
         sentences,
         records,
         labels,
@@ -257,4 +279,3 @@ def load_labeled(
         line_breaks=seen.line_breaks,
         markup=tuple(seen.markup),
     )
-    return texts.knowing(counted=tally.summarize())

@@ -78,8 +78,8 @@ class LabeledFile:
                 return True
         return False
 
-    def fault(self, message: str, line: int) -> CorpusError:
-        """Return an error in a line of the file."""
+    def fault(self, message: str, line: int | None) -> CorpusError:
+        """Return an error in a line of the file, or in all of it."""
         return CorpusError(message, file=self.path, line=line)
 
     def block_records(self) -> Iterator[Record | None]:
@@ -223,7 +223,7 @@ class LabeledFile:
         """The columns or keys of label, text and, if there are queries, query."""
         return [self.label, self.text, *([] if self.query is None else [self.query])]
 
-    def _check_names(self, noun: str, names: list[str], number: int) -> None:
+    def _check_names(self, noun: str, names: list[str], number: int | None) -> None:
         """Check that label, text and query each occur once among the names of columns or keys."""
         if any(names.count(name) != 1 for name in self._column_names):
             listed = ", ".join(map(repr, names))[:200] or "none"

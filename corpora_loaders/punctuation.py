@@ -56,7 +56,7 @@ class Punctuation:
     Example:
         >>> from attentionology.corpora_loaders import Sentence
         >>> sentence = Sentence("s", ("Ann", "spí", "."), heads=(2, 0, 0), relations=("Sb", "Pred", "AuxK"))
-        >>> Punctuation("form").marked(sentence).punctuation
+        >>> Punctuation("form").mark(sentence).punctuation
         (False, False, True)
     """
 

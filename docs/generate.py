@@ -26,7 +26,7 @@ from attentionology.analyses.explanation.contract.registry import BASIC_COLUMNS,
 from attentionology.reports.help.options import OptionHelp, option_sections
 from attentionology.reports.help.pages import HELP_ALL_OPTION, HELP_OPTION, blocks
 from attentionology.scripts.cli import COMMANDS, main
-from docs import names
+from docs import names, search_words
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 MARK = re.compile(r"^<!-- generated: (\w+)((?: \S+)*) -->$", re.MULTILINE)
@@ -40,7 +40,8 @@ SPECIAL = re.compile(r"([\\`*_\[\]<>$|])")
 def complete(app: Any, page: str, source: list[str]) -> None:
     """Put the generated parts into a page: a listener to Sphinx's event ``source-read``."""
     up = "../" * page.count("/")
-    source[0] = ROOT_PAGE.sub(lambda link: f"]({up}{ROOT_PAGES[link[1]]}{link[2]})", fill_marks(source[0]))
+    text = search_words.with_entries(page, fill_marks(source[0]))
+    source[0] = ROOT_PAGE.sub(lambda link: f"]({up}{ROOT_PAGES[link[1]]}{link[2]})", text)
 
 
 def fill_marks(text: str) -> str:

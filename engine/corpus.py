@@ -120,7 +120,7 @@ def check_analyses(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> Non
     """Check that analyses fit the corpus, before anything slow happens. The files must exist."""
     of_pairs = [analysis.name for analysis in chosen if analysis.of_pairs]
     if of_pairs and not options.minimal_pairs:
-        raise OptionError(f"--analyses {of_pairs[0]} needs --minimal-pairs FILE")
+        raise OptionError(f"--analyses {of_pairs[0]} needs --minimal-pairs FILE; in Python, give load_pairs(FILE)")
     of_mentions = next((analysis.name for analysis in chosen if analysis.of_mentions), None)
     other = "--text" if options.text else "--minimal-pairs" if options.minimal_pairs else ""
     if of_mentions and other:

@@ -24,7 +24,8 @@ from ..analyses.option_groups import groups_of, names_in
 from ..analyses.shared.cache_folder import cache_folder
 from ..analyses.shared.input_options import OptionalModelOptions, paths_read
 from ..analyses.shared.part_options import ShareOptions
-from ..corpora_loaders import LabeledTexts
+from ..corpora_loaders import LabeledTexts, load_labeled
+from ..corpora_loaders.labeled_frames import is_frame
 from ..reports.explorer.preview import findings_html
 from ..reports.page import Section
 from ..reports.progress import showing
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from ..extractors import AttentionModel
 
-Texts = str | Path | Iterable[str | Path] | LabeledTexts
+Texts = str | Path | Iterable[str | Path] | LabeledTexts | pd.DataFrame
 
 _GROUPS = groups_of(ExplainOptions)
 
@@ -138,8 +139,8 @@ def explain(
     The results are those of ``attentionology explain`` with the same options.
 
     Args:
-        data: labeled texts to train on: one file or several, or what `attentionology.load_labeled` returns,
-            a `attentionology.corpora_loaders.LabeledTexts`.
+        data: labeled texts to train on: one file or several; a data frame with the columns ``text`` and ``label``; or
+            what `attentionology.load_labeled` makes of these, a `attentionology.corpora_loaders.LabeledTexts`.
         test: labeled texts to run the tests on. Default: a fifth of ``data``, held out.
         dev: labeled texts on which the best epoch is chosen. Default: a tenth of the rest of ``data``, held out.
         model: a transformer by its folder or its name on the Hugging Face Hub, ``"demo"``, a classifier that was saved
@@ -174,7 +175,10 @@ def explain(
     """
     groups = OptionSet.of(options, _GROUPS.values(), "explain")
     loaded: dict[str, Any] = {}  # the texts and the model that are objects, not names, by the fields of `Loaded`
-    for role, texts in (("data", data), ("test", test), ("dev", dev)):
+    given: dict[str, Any] = {"data": data, "test": test, "dev": dev}
+    for role, texts in given.items():
+        if is_frame(texts):
+            texts = load_labeled(texts)
         if isinstance(texts, LabeledTexts):
             groups.check_once(TextOptions, [role])
             loaded[role] = texts

@@ -67,6 +67,7 @@ from .replaceable.attention_model import WordsWithQuery as WordsWithQuery
 from .replaceable.attention_model import drop as drop
 from .replaceable.attention_model import probabilities as probabilities
 from .replaceable.transformer_attention import TransformerAttention as TransformerAttention
+from .replaceable.without_heads import without_heads as without_heads
 from .states.extraction import extract_states as extract_states
 from .states.state_batch import Pooling as Pooling
 from .states.state_batch import StateBatch as StateBatch

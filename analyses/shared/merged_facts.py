@@ -34,7 +34,7 @@ def merges_by(rule: Rule, default: Any = MISSING) -> Any:
         ... class Facts:
         ...     model: str
         ...     sentences: int = merges_by("sum")
-        >>> merged_facts(Facts("bert", 3), Facts("bert", 4))
+        >>> merge_facts(Facts("bert", 3), Facts("bert", 4))
         Facts(model='bert', sentences=7)
     """
     return field(default=default, metadata={_RULE: rule})

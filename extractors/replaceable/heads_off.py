@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import count
+from itertools import count, cycle
 from typing import Any
 
 import torch
@@ -78,8 +78,11 @@ def output_projections(model: Any) -> tuple[list[nn.Module], list[nn.Module]]:
 
 @contextmanager
 def switch_off(model: Any, heads: Collection[Head], n_heads: int) -> Iterator[None]:
-    """Let one forward pass within the context be without some heads: each gives zeros at every position."""
-    calls = count()  # of output projections, because layers may share their modules
+    """Let forward passes within the context be without some heads: each gives zeros at every position.
+
+    Each pass must go through all layers.
+    """
+    calls = cycle(range(model.config.num_hidden_layers))  # of output projections, because layers may share them
     of_layers: dict[int, list[int]] = {}
     for layer, head in heads:
         of_layers.setdefault(layer, []).append(head)

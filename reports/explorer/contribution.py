@@ -47,7 +47,7 @@ def join_contributions(contributions: Iterable[Contribution | None]) -> Contribu
 
     Example:
         >>> one, other = (Contribution(phrases={"3-9": (phrase,)}) for phrase in ("is broad", "finds objects"))
-        >>> together([one, None, other]).phrases
+        >>> join_contributions([one, None, other]).phrases
         {'3-9': ('is broad', 'finds objects')}
     """
     added: dict[str, Any] = {}

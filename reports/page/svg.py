@@ -41,7 +41,7 @@ def apply_theme(svg: str) -> str:
     Drawings that are pixels, in the scale of matrices, are there twice, of which a style sheet shows one.
 
     Example:
-        >>> themed('<path style="fill: #0072b2; stroke: #123456"/>')
+        >>> apply_theme('<path style="fill: #0072b2; stroke: #123456"/>')
         '<path style="fill: var(--figure-blue); stroke: #123456"/>'
     """
 

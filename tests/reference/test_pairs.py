@@ -456,5 +456,5 @@ def test_a_model_without_a_head_for_predictions_has_attention_alone():
 def test_pairs_and_their_analysis_need_each_other():
     with pytest.raises(CorpusError, match="needs minimal pairs"):
         attentionology.analyze(tiny.encoder(), [Sentence("s", ("a", "b"))], analyses="pairs")
-    with pytest.raises(OptionError, match="--analyses pairs needs --minimal-pairs"):
+    with pytest.raises(OptionError, match="--analyses pairs needs --minimal-pairs FILE; in Python, give load_pairs"):
         attentionology.analyze(tiny.encoder(), "sample", analyses="pairs")

@@ -34,7 +34,7 @@ from attentionology.extractors.layers.architectures import ARCHITECTURES
 from attentionology.extractors.model import named
 from attentionology.reports.help.options import option_sections
 from attentionology.scripts.cli import COMMANDS
-from docs import generate, names
+from docs import generate, names, search_words
 from docs.notebooks import EXAMPLES, NAMES, TUTORIALS, Cell, cells_of
 from docs.tutorials.data import make_reviews
 from tests import documentation
@@ -199,6 +199,24 @@ def test_generated_parts():
     assert "````{option} --min-count N\nRelations with fewer than N words" in commands
     assert "] [" not in re.sub(r"```.*?```", "", generate.markdown("Read [CLS] [SEP] --map *x*"))
     assert generate.markdown("The kinds:\n  - a, b-c: x_y\n  - d") == "The kinds:\n\n- **a, b-c**: x\\_y\n- d"
+
+
+def test_phrases_that_people_search_are_entries_of_the_index():
+    """Each has one place, which exists, below whose heading the page says it to Sphinx."""
+    phrases = [phrase for of_page in search_words.PHRASES.values() for some in of_page.values() for phrase in some]
+    assert len(phrases) == len(set(phrases)) > 90
+    assert all(phrase == phrase.lower() and not set(phrase) & set(",!:;`") for phrase in phrases)
+    for page in search_words.PHRASES:
+        source = [(REPOSITORY / "docs" / f"{page}.md").read_text(encoding="utf-8")]
+        before = source[0]
+        generate.complete(None, page, source)
+        assert source[0].count("```{index} ! ") == len(search_words.PHRASES[page])
+        assert len(source[0]) > len(before)
+    text = search_words.with_entries("how-to/cluster", "# How?\n\nText.\n\n## A job array\n\nMore.\n")
+    assert text.startswith("# How?\n\n```{index} ! resume, ! killed run, ")
+    assert "## A job array\n\n```{index} ! slurm\n```\n\n\nMore." in text
+    with pytest.raises(ValueError, match="how-to/cluster has no heading 'A job array'"):
+        search_words.with_entries("how-to/cluster", "# How?\n")
 
 
 @pytest.mark.slow

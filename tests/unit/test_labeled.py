@@ -6,8 +6,10 @@ import bz2
 import gzip
 import json
 import lzma
+from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,6 +44,37 @@ def shown(value: object) -> str:
 CSV = 'id,text,label\n7,"a fine , fine film",1\n8,dull,0\n'
 TSV = "label\ttext\n1\ta fine , fine film\n0\tdull\n"
 JSONL = '{"text": "a fine , fine film", "label": 1}\n{"label": "0", "text": ["dull"], "more": null}\n'
+
+
+FRAME = pd.DataFrame({"stars": [1, 0], "review": ["a fine , fine film", ["dull"]], "question": ["is it ?", "why"]})
+
+
+def test_rows_of_a_data_frame_are_read_as_those_of_a_table():
+    renamed = FRAME.rename(columns={"stars": "label", "review": "text"})
+    for texts in (
+        load_labeled(renamed),
+        load_labeled(FRAME, text="review", label="stars"),
+        load_labeled(SimpleNamespace(to_pandas=lambda: renamed)),
+    ):
+        assert pairs(texts) == WANT
+    texts = load_labeled(FRAME, text="review", label="stars", query="question", limit=1)
+    assert (texts.queries, texts[0].id, texts[0].text) == ((("is", "it", "?"),), "row:1", "a fine , fine film")
+    assert texts[0].line == 1
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (FRAME, r"data frame: expected columns 'text' and 'label', found 'stars', 'review', 'question'; .*text= and"),
+        (pd.DataFrame({"text": ["a", "b"], "label": ["x", None]}), "data frame:2: the label is empty"),
+        (pd.DataFrame({"text": ["a", "b"], "label": [1.0, float("nan")]}), "data frame:2: the label is empty"),
+        (pd.DataFrame({"text": ["a", float("nan")], "label": [1, 0]}), "data frame:2: 'text' must be a string or"),
+        (pd.DataFrame({"text": [], "label": []}), "data frame: there is no text in it"),
+    ],
+)
+def test_a_data_frame_that_cannot_be_read(frame, message):
+    with pytest.raises(CorpusError, match=message):
+        load_labeled(frame)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from attentionology import Sentence, Treebank, analyze, explain, extract, list_kinds, load_treebank, probe
+from attentionology import (
+    OptionError,
+    Sentence,
+    Treebank,
+    analyze,
+    explain,
+    extract,
+    list_kinds,
+    load_treebank,
+    probe,
+)
 from attentionology.analyses import ProbeOptions, ProbeTrainingOptions
 from attentionology.analyses.explanation.contract.registry import registered_tests
 from attentionology.analyses.surface.analysis import Surface
@@ -201,6 +211,10 @@ def test_things_in_place_of_their_names_are_refused_with_what_to_do():
     ):
         with pytest.raises(ValueError, match=r"^expected (a|the) name.*, not .*; .*regist"):
             call()
+    with pytest.raises(OptionError, match=r"^expected a name, not the class Surface; .* it is registered$"):
+        analyze(model, text, analyses=Surface)
+    with pytest.raises(OptionError, match=r"^expected a name, not a value of the type AttentionProbe; "):
+        probe(model, test=text, probes=AttentionProbe())
     for check, thing in ((check_probe, AttentionProbe()), (check_analysis, Surface())):
         with pytest.raises(RegistryError, match="give its class, and the arguments of its constructor apart"):
             check(thing)

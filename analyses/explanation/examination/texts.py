@@ -74,7 +74,7 @@ def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
                 held_out.append(role)
                 if not texts[role] or not texts["train"]:
                     message = f"too few texts to hold some out as {role} texts; give others with --{role} FILE"
-                    raise CorpusError(message, file=(options.texts.data or ("",))[0])
+                    raise CorpusError(message, file=(options.texts.data or (None,))[0])
         _check_labels(texts, held_out)
     test = _limit(texts["test"], options.texts.limit, options.seed)
     return ExplainTexts(texts.get("train"), texts.get("dev"), test, len(texts["test"]), lengths, tuple(held_out))
