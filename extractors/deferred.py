@@ -57,7 +57,7 @@ class _Kept:
                     raise check.error(value)
         if uses:
             on_host = torch.cat([use.values for use in uses]).cpu()
-            for use, part in zip(uses, on_host.split([len(use.values) for use in uses]), strict=True):
+            for use, part in zip(uses, torch.split(on_host, [len(use.values) for use in uses]), strict=True):
                 use.function(part)
 
 
