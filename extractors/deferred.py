@@ -1,8 +1,9 @@
-"""Checks of values that a device computes, read together.
+"""Values that a device computes, read together.
 
 The host waits for a GPU whenever it reads a value, and the GPU then has nothing to do until it gets more work. What a
-batch is checked for is seldom wrong. So inside of `checks_together`, values on a device other than the CPU are kept
-there and read in one copy; on a CPU, where reading costs nothing, and outside of it, a value is checked at once.
+batch is checked for is seldom wrong, and sums over a batch are needed when all are there. So inside of `read_together`,
+values on a device other than the CPU are kept there and read in one copy; on a CPU, where reading costs nothing, and
+outside of it, a value is read at once.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Shaped
 from torch import Tensor
 
-_MOST = 1000
-"""How many values are kept until they are read, each of which takes half a kilobyte on a device."""
+_MOST_CHECKS = 1000
+"""How many values are kept for checks until they are read, each of which takes half a kilobyte on a device."""
+
+_MOST_VALUES = 2**24
+"""How many values are kept for functions that use them, 64 MiB in float32. A single tensor may have more."""
 
 
 class _Check(NamedTuple):
@@ -28,39 +33,73 @@ class _Check(NamedTuple):
     error: Callable[[float], Exception]
 
 
-_KEPT: ContextVar[list[_Check] | None] = ContextVar("kept checks", default=None)
+class _Use(NamedTuple):
+    """Values, and the function that uses them."""
+
+    values: Shaped[Tensor, " values"]
+    function: Callable[[Tensor], None]
+
+
+@dataclass
+class _Kept:
+    """What waits on a device to be read."""
+
+    checks: list[_Check] = field(default_factory=list)
+    uses: list[_Use] = field(default_factory=list)
+
+    def read(self) -> None:
+        """Read everything, and raise the error of the first check whose value is too large."""
+        checks, uses, self.checks, self.uses = self.checks, self.uses, [], []
+        if checks:
+            values = torch.stack([check.value.double() for check in checks]).tolist()
+            for check, value in zip(checks, values, strict=True):
+                if not value <= check.limit:
+                    raise check.error(value)
+        if uses:
+            on_host = torch.cat([use.values for use in uses]).cpu()
+            for use, part in zip(uses, torch.split(on_host, [len(use.values) for use in uses]), strict=True):
+                use.function(part)
+
+
+_KEPT: ContextVar[_Kept | None] = ContextVar("kept values", default=None)
 
 
 def check_at_most(value: Shaped[Tensor, ""], limit: float, error: Callable[[float], Exception]) -> None:
-    """Raise the error for a value unless it is at most the limit, now or at the end of `checks_together`.
+    """Raise the error for a value unless it is at most the limit, now or at the end of `read_together`.
 
     A value that is not a number is refused. The function ``error`` must not hold large tensors.
     """
     kept = _KEPT.get()
     if kept is None or value.device.type == "cpu":
-        _read([_Check(value, limit, error)])
+        _Kept([_Check(value, limit, error)]).read()
         return
-    kept.append(_Check(value, limit, error))
-    if len(kept) >= _MOST:
-        _read(kept)
-        kept.clear()
+    kept.checks.append(_Check(value, limit, error))
+    if len(kept.checks) >= _MOST_CHECKS:
+        kept.read()
+
+
+def use_values(values: Shaped[Tensor, " values"], function: Callable[[Tensor], None]) -> None:
+    """Call a function with values in the memory of the host, now or at the end of `read_together`.
+
+    Functions are called in the order in which they were given, and all values must have one type. The function must not
+    hold large tensors.
+    """
+    kept = _KEPT.get()
+    if kept is None or values.device.type == "cpu":
+        _Kept(uses=[_Use(values, function)]).read()
+        return
+    kept.uses.append(_Use(values, function))
+    if sum(len(use.values) for use in kept.uses) >= _MOST_VALUES:
+        kept.read()
 
 
 @contextmanager
-def checks_together() -> Iterator[None]:
-    """Read the values of all checks inside the context in one copy, at its end unless an error ends it."""
-    token = _KEPT.set([])
+def read_together() -> Iterator[None]:
+    """Read all values that wait inside the context in one copy, at its end unless an error ends it."""
+    kept = _Kept()
+    token = _KEPT.set(kept)
     try:
         yield
-        _read(_KEPT.get() or [])
+        kept.read()
     finally:
         _KEPT.reset(token)
-
-
-def _read(checks: list[_Check]) -> None:
-    """Raise the error of the first check whose value is too large."""
-    if not checks:
-        return
-    for check, value in zip(checks, torch.stack([check.value.double() for check in checks]).tolist(), strict=True):
-        if not value <= check.limit:
-            raise check.error(value)

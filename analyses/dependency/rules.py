@@ -255,9 +255,10 @@ def nearest_words(sentence: Sentence) -> Int[np.ndarray, "words rules"]:
     last_up_to_word = np.maximum.accumulate(np.where(has_tag, number, 0))
     first_from_word = np.minimum.accumulate(np.where(has_tag, number, n_words + 1)[::-1])[::-1]
     # A word is not the nearest to itself, so it takes what its neighbor on that side has.
-    before = np.pad(last_up_to_word[:-1], [(1, 0), (0, 0)])
-    after = np.pad(first_from_word[1:] % (n_words + 1), [(0, 1), (0, 0)])  # 0 where no word follows
-    return np.concatenate([before, after], axis=1)
+    nearest = np.zeros((n_words, 2 * len(TAGS)), dtype=np.int64)
+    nearest[1:, : len(TAGS)] = last_up_to_word[:-1]
+    nearest[:-1, len(TAGS) :] = first_from_word[1:] % (n_words + 1)  # 0 where no word follows
+    return nearest
 
 
 def heldout_rules(rules: DependencyRules, rows: Mapping[str, frozenset[str]]) -> dict[str, dict[str, HeldOutRate]]:

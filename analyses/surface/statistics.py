@@ -8,6 +8,9 @@ the remaining rows are differences of these. Sums over inputs are in fixed point
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -16,6 +19,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ...extractors import MapBatch
+from ...extractors.deferred import use_values
 from ..counting.exact_sums import ExactMetric, add_values, floating
 from .batches import TO_CLASSES, check_rows, check_shape, class_members, entropy_of, replicate_sums
 from .tables import SurfaceTables, by_layer
@@ -145,21 +149,34 @@ class SurfaceStatistics(ExactMetric):
         of_layers = [self._sums_over_rows(layer, *of_device) for layer in batch.maps.unbind(1)]
         sums_by_layer = torch.stack([sums for sums, _ in of_layers], dim=2)
         largest_deviation = torch.stack([deviation for _, deviation in of_layers]).max()
-        # Both in one copy, because each waits for the device.
-        on_host = torch.cat([sums_by_layer.flatten(), largest_deviation[None]]).cpu()
-        check_rows(float(on_host[-1]))
-        numerators = on_host[:-1].view(sums_by_layer.shape).double()  # (batch, measures, layers, heads)
+        ids = [sentence.id for sentence in batch.sentences]
+        # Both in one copy, because each waits for the device, and no copy for each batch.
+        use_values(
+            torch.cat([sums_by_layer.flatten(), largest_deviation[None]]),
+            partial(self._add, shape=sums_by_layer.shape, divisors=divisors, lengths=batch.lengths, ids=ids),
+        )
+
+    def _add(
+        self,
+        values: Float[Tensor, " values"],
+        shape: Sequence[int],
+        divisors: Int[Tensor, "batch measures"],
+        lengths: Int[Tensor, " batch"],
+        ids: Sequence[str],
+    ) -> None:
+        """Add the sums of a batch, behind which is how far its rows are from 1 at most."""
+        check_rows(float(values[-1]))
+        numerators = values[:-1].view(*shape).double()  # (batch, measures, layers, heads)
         denominators = divisors[..., None, None].double()
-        n = batch.lengths.double()
+        n = lengths.double()
         logarithms = torch.lgamma(n + 1) / n if self.causal else n.log()  # the mean of ln i over rows, or ln n
         means = torch.where(denominators > 0, numerators / denominators.clamp(min=1), 0)
         macro = add_values(self.macro, means)
         pooled = add_values(self.pooled, torch.where(denominators > 0, numerators, 0))
-        uniform = add_values(self.uniform, torch.stack([logarithms, logarithms * batch.lengths], dim=1))
+        uniform = add_values(self.uniform, torch.stack([logarithms, logarithms * lengths], dim=1))
         if self.replicates:
             statistics = slice(len(self.offsets), None)
             is_defined = divisors[:, statistics] > 0
-            ids = [sentence.id for sentence in batch.sentences]
             sums, drawn = replicate_sums(means[:, statistics].mean(-1), is_defined, ids, self.replicates, self.seed)
             self.bootstrap = self.bootstrap + sums.to(self.bootstrap)
             self.drawn = self.drawn + drawn.to(self.drawn)

@@ -32,7 +32,7 @@ from ...extractors import (
     shared_batches,
     shared_cells,
 )
-from ...extractors.deferred import checks_together
+from ...extractors.deferred import read_together
 from ...extractors.maps.batching import TooLong, most_pieces, usual_cells
 from ...extractors.maps.shared_pass import needs_of
 from ...extractors.model.loaded_model import LoadedModel
@@ -182,7 +182,7 @@ class Pass:
         bar: AbstractContextManager[Callable[[int], None]]
         bar = nullcontext(advance) if advance else progress_bar(self.label, len(self.inputs), unit=self.unit)
         try:
-            with bar as show_progress, checks_together():
+            with bar as show_progress, read_together():
                 for batch in batches_of(model, self.inputs, makers, log=log, **options):
                     self._count(batch, makers, model, limits, counted)
                     show_progress(len(batch))

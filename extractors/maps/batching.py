@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -22,6 +22,7 @@ from ..tokens.text_fit import TextFit
 
 TooLong = Literal["skip", "error"]
 T = TypeVar("T")
+_Window = tuple[list[Any], Sequence[Any]]  # inputs, and the pieces of each or the reason why it has none
 _Read = tuple[Sentence, Pieces | PairPieces, int]  # an input, its pieces, and its number among all inputs, from 0
 
 DEFAULT_BATCH_CELLS = 2**16
@@ -137,7 +138,7 @@ def plan(
                 log.add(_count(batch))
 
 
-def _windows(reader: LoadedModel, inputs: Iterable[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
+def _windows(reader: LoadedModel, inputs: Iterable[Any]) -> Generator[_Window, None, None]:
     """Yield windows of inputs with the pieces of each input, or the reason why it has none."""
     stream = iter(inputs)
     if reader.device.type == "cpu":  # which the model keeps busy
@@ -146,12 +147,12 @@ def _windows(reader: LoadedModel, inputs: Iterable[Any]) -> Iterator[tuple[list[
         return
     with ThreadPoolExecutor(max_workers=1) as pool:
 
-        def begin() -> Future[tuple[list[Any], list[Any]]]:
+        def begin() -> Future[_Window]:
             """Read the next window, and tokenize it in a thread while the batches of this one are computed."""
             try:
                 window = list(islice(stream, WINDOW))
             except Exception as error:  # which is raised after the batches of this window, as on a CPU
-                failed = Future[tuple[list[Any], list[Any]]]()
+                failed = Future[_Window]()
                 failed.set_exception(error)
                 return failed
             return pool.submit(lambda: (window, reader.align(window) if window else []))
