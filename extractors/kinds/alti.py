@@ -47,8 +47,9 @@ def alti(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
             block_target = target[:, :, block.rows]
             vectors = merge_rows(part, block, block.vectors[0])
             # The differences are taken by component, because the two norms are large and nearly equal.
-            differences = block_target.abs() - (block_target - vectors).abs()
-            closer[sentences, 0, block.rows, block.keys] = differences.sum(-1).mT
+            closer[sentences, 0, block.rows, block.keys] = (
+                (block_target.abs() - (block_target - vectors).abs()).sum(-1).mT
+            )
     return distributions(closer.clamp(min=0))
 
 

@@ -158,17 +158,19 @@ class Block(NamedTuple):
 def parts_of(layer: Layer) -> Iterator[tuple[slice, Layer]]:
     """Yield the sentences that are worked on together, as a slice of the batch and as a layer.
 
-    On a CPU, they have the same length, so that nothing is computed of padding. Another device, for which small blocks
-    are many operations, pads them to the longest.
+    On a CPU, they have the same length, so that nothing is computed of padding, and together they take no more memory
+    than one sentence of 23 pieces. Another device, for which small blocks are many operations, pads them to the
+    longest.
     """
     lengths = layer.mask.sum(1).tolist()
+    most_pairs = BLOCK_PAIRS // 2 if _is_on_cpu(layer) else _PAIRS_ELSEWHERE
     start = 0
     while start < len(lengths):
         stop, longest = start + 1, lengths[start]
         while stop < len(lengths) and layer.groups is None:  # which are merged sentence by sentence
             padded = max(longest, lengths[stop])
             needs_padding = lengths[stop] != longest
-            if (needs_padding and _is_on_cpu(layer)) or (stop + 1 - start) * padded**2 > _pairs_at_once(layer):
+            if (needs_padding and _is_on_cpu(layer)) or (stop + 1 - start) * padded**2 > most_pairs:
                 break
             stop, longest = stop + 1, padded
         yield slice(start, stop), layer.cut(slice(start, stop), longest)
@@ -176,11 +178,8 @@ def parts_of(layer: Layer) -> Iterator[tuple[slice, Layer]]:
 
 
 def _is_on_cpu(layer: AttentionBlock) -> bool:
+    """Tell whether small blocks, which stay in the cache, are fast, and nothing has to be waited for."""
     return layer.alpha.device.type == "cpu"
-
-
-def _pairs_at_once(layer: AttentionBlock) -> int:
-    return BLOCK_PAIRS if _is_on_cpu(layer) else _PAIRS_ELSEWHERE
 
 
 def contribution_blocks(
@@ -201,7 +200,7 @@ def contribution_blocks(
     positions = torch.arange(n, device=v.device) if layer.groups is None else layer.groups.sum_matrix[0].argmax(1)
     position_list = list(range(n)) if layer.groups is None else positions.tolist()
     head_projections = [projection.view(heads, -1, projection.shape[-1]) for projection in projections]
-    most_pairs = _pairs_at_once(layer) // batch
+    most_pairs = (BLOCK_PAIRS if _is_on_cpu(layer) else _PAIRS_ELSEWHERE) // batch
     for keys in _runs(position_list, slice(0, n), max(BLOCK_KEYS, most_pairs // n)):
         n_keys = keys.stop - keys.start
         columns = slice(position_list[keys.start], position_list[keys.stop - 1] + 1)
@@ -214,7 +213,7 @@ def contribution_blocks(
             if scale is not None:
                 factors = factors * scale[:, None, queries]
             factors = factors.permute(0, 3, 2, 1).flatten(0, 1).contiguous()  # (batch × keys, queries, heads)
-            vectors = [torch.bmm(factors, values).unflatten(0, (batch, n_keys)) for values in projected]
+            vectors = [torch.bmm(factors, values).view(batch, n_keys, -1, values.shape[-1]) for values in projected]
             if layer.groups is not None:  # the pieces of a key are added up
                 n_columns, column_of_key = columns.stop - columns.start, positions[keys] - columns.start
                 vectors = [y.new_zeros(batch, n_columns, *y.shape[2:]).index_add_(1, column_of_key, y) for y in vectors]

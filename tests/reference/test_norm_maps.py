@@ -177,7 +177,7 @@ def test_sentences_are_read_together():
         return [(part.start, part.stop, cut.alpha.shape[-1]) for part, cut in contributions.parts_of(layer)]
 
     assert parts() == [(0, 1, 6), (1, 4, 4), (4, 5, 3)]
-    with mock.patch.object(contributions, "BLOCK_PAIRS", 40):
+    with mock.patch.object(contributions, "BLOCK_PAIRS", 80):
         assert parts() == [(0, 1, 6), (1, 3, 4), (3, 4, 4), (4, 5, 3)]
     with mock.patch.object(contributions, "_is_on_cpu", return_value=False):
         assert parts() == [(0, 5, 6)]
