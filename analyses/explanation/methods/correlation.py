@@ -94,7 +94,7 @@ def rank_words(batch: TextBatch) -> tuple[list[Values], list[Values], list[Value
     if are_together:
         # How far probabilities are from those in another batch depends on the model. So it is seen from whole texts,
         # which are read in two ways, and a multiple of that is allowed.
-        of_parts = probabilities_of_parts(model, [*texts, *_drop_each(texts)])
+        of_parts = probabilities_of_parts(model, [*texts, *_without_each_word(texts)])
         error = _ALLOWED * float((of_parts[: len(texts)] - batch.probabilities).abs().max())
         left_out_together = _changes(batch, of_parts[len(texts) :])
         together = together[0], gradient_importance(model, texts).numpy(), left_out_together
@@ -151,10 +151,10 @@ def to_words(values: Float[Tensor, "batch positions"], word_of: Tensor, n: int) 
 def leave_one_out(batch: TextBatch, answers: Answers = probabilities_of_parts) -> list[Values]:
     """Compute the TVD between the outputs for a text and for the text without each word (Jain & Wallace 2019, §3)."""
     # The word is deleted and not masked, and everything is computed anew. The result is NaN for a text of one word.
-    return _changes(batch, answers(batch.model, _drop_each(batch.texts)))
+    return _changes(batch, answers(batch.model, _without_each_word(batch.texts)))
 
 
-def _drop_each(texts: Sequence[Words]) -> list[Words]:
+def _without_each_word(texts: Sequence[Words]) -> list[Words]:
     """Return all texts without each of their words; nothing is left of a text of one word."""
     return [drop(text, position) for text in texts if len(text) > 1 for position in range(len(text))]
 
