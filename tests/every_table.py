@@ -130,6 +130,8 @@ def everything_written(folder: Path) -> Written:
     run("probe", "--model", model, "--train", first, "--test", second, "--seeds", 1, *of_states, "--codelength", *SHORT)
     run("explain", "--data", folder / "train.txt", "--test", folder / "test.txt", *EXPLAIN, *SHORT)
     run("align", "--limit", 5, "--controls", 1, *SHORT)
+    links = SAMPLE_TREEBANK.parent / "translation" / "gold.talp"
+    run("align", "--hypothesis", f"first={links}", f"again={links}", "--gold", links, *SHORT)
     return written
 
 

@@ -28,13 +28,15 @@ STANDS_FOR = {
 
 NOT_WRITTEN = {
     ("explain_texts", "null_space"),
+    *(("explain_texts", name) for name in ("two_word_jsd", "two_word_gap", "farthest_jsd", "exact")),
     ("probe", "paper_uas"),
     ("dependency", "reach"),
     ("surface", "learned_sink"),
     ("dependency_best", "reach"),
     *((f"norms_{table}", "published") for table in ("mixing", "frequency", "expansion")),
 }
-"""Columns that only transformers, causal models or learned sinks have, and numbers of papers about other models."""
+"""Columns that only transformers, classifiers with a query or of more than two classes, causal models or learned sinks
+have, and numbers of papers about other models."""
 
 
 def described() -> dict[str, set[str]]:
@@ -42,7 +44,7 @@ def described() -> dict[str, set[str]]:
     page = generate.fill_marks((documentation.REPOSITORY / PAGE).read_text(encoding="utf-8"))
     tables: dict[str, set[str]] = {}
     for section in re.split(r"^### ", page, flags=re.MULTILINE)[1:]:
-        heading, _, body = section.partition("\n")
+        heading, _, body = re.split(r"^## ", section, flags=re.MULTILINE)[0].partition("\n")
         columns = [name for row in re.findall(r"^\| (`.*?) \|", body, re.MULTILINE) for name in names(row)]
         assert len(columns) == len(set(columns)), heading
         tables |= {name: set(columns) for name in re.findall(r"`(\w+)\.csv`", heading)}
