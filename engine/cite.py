@@ -13,7 +13,7 @@ from ..extractors.tokens.text_fit import TextFit
 from ..storage.paths import read_record
 
 _TITLE = "attentionology: what do the attention heads of a transformer encoder know about language?"
-_YEARS = {"0.2.0": 2026, "0.3.0": 2026}
+_YEARS = {"0.2.0": 2026, "0.3.0": 2026, "0.4.0": 2026}
 """The years in which versions were released, as in CHANGELOG.md."""
 
 _PAPER = re.compile(r"^% used: (.*)\n(@[\s\S]*?^})", re.MULTILINE)
