@@ -194,7 +194,9 @@ def test_scores_are_those_of_the_recount(counts, name):
     assert tasks >= {("model", "gold"), ("random weights", "gold"), *(("model", task) for task in CONTROLS[name])}
     assert (("decayed layer 0", "gold") in tasks) == (name != "arcs+attention")  # whose attention is not decayed
     for key, value in of_run.items():
-        assert value == pytest.approx(of_recount[key], abs=1e-6), key
+        # Two values that differ by rounding alone may change places in the ranks, which depends on the processor.
+        tolerance = 1e-4 if key[-1] == "dspr" else 1e-6
+        assert value == pytest.approx(of_recount[key], abs=tolerance), key
 
 
 def test_controls_are_those_of_the_probes():
