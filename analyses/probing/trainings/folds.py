@@ -133,7 +133,8 @@ def train_fold(setting: FoldSetting, training: ProbeTraining, fold: int, *, watc
         }
         if training.kept and setting.folder is not None:
             name = f"{training.probe}-seed{training.seed}" + (f"-fold{fold + 1}" if n_folds > 1 else "")
-            probe.save(setting.folder / "probes" / name)
+            # A process that died after it had saved this probe may not have said so, and then it is trained again.
+            probe.save(setting.folder / "probes" / name, overwrite=True)
         if training.kept and isinstance(probe.scorer_, HeadScorer):
             arcs = arc_weights(probe, split.test)
     return TrainedFold(

@@ -158,7 +158,9 @@ def train_split(setting: StateSetting, training: StateTraining, fold: int, *, wa
     if setting.folder is not None and (training.source, training.task) == (MODEL, GOLD):
         place = "mix" if training.layer == MIX else f"layer{training.layer}"
         name = f"{training.probe.replace(':', '-')}-{place}-seed{training.seed}"
-        probe.save(setting.folder / "probes" / (name + (f"-fold{fold + 1}" if len(training.splits) > 1 else "")))
+        # A process that died after it had saved this probe may not have said so, and then it is trained again.
+        of_fold = f"-fold{fold + 1}" if len(training.splits) > 1 else ""
+        probe.save(setting.folder / "probes" / (name + of_fold), overwrite=True)
     decodings: tuple[Decoding, ...] = ("argmax", "tree") if setting.trees and training.task == GOLD else ("argmax",)
     return TrainedSplit(
         fractions=np.array(rows),
