@@ -34,7 +34,7 @@ def test_counts_on_english_are_those_of_a_recount(data_file, coarse):
 @pytest.mark.slow
 def test_parts_give_the_same_files(data_file, model, tmp_path):
     given = ["analyze", "--model", model, "--corpus", str(data_file(EWT)), "--limit", "1100", "--coarse"]
-    given += ["--analyses", "dependency", "--trees", "enhanced", "--replicates", "10", "--figures"]
+    given += ["--analyses", "dependency", "--trees", "enhanced", "--replicates", "10"]
     assert main([*given, "--out", str(tmp_path / "whole")]) == 0
     assert main([*given, "--parts", str(tmp_path / "parts"), "--out", str(tmp_path / "parted")]) == 0
     for name in ("dependency.csv", "dependency_best.csv", "dependency_best.tex"):

@@ -65,7 +65,8 @@ def test_survey_and_comparison(model, tmp_path):
     survey(model, "sample", maps=["weight", "norm"], options=FEW, out=tmp_path / "at once")
     for path in (tmp_path / "at once" / "tables").glob("*.csv"):
         assert path.read_bytes() == (tmp_path / "survey" / "tables" / path.name).read_bytes()
-    runs = [analyze(model, analyses="dependency", maps=kind, options=FEW) for kind in ("norm", "weight")]
+    enough = [CorpusOptions(limit=40), FEW[1]]  # sentences for intervals, whose heads lead to the reports
+    runs = [analyze(model, analyses="dependency", maps=kind, options=enough) for kind in ("norm", "weight")]
     compared = compare(*runs, min_count=3)
     record = check(compared, tmp_path / "compared", "attentionology.compare")
     assert [(one["name"], one["folder"]) for one in record["runs"]] == [("norm", None), ("weight", None)]

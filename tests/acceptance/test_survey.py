@@ -241,7 +241,7 @@ def test_the_call_has_the_results_of_the_command(grid, surveyed, tmp_path):
     write_csv(result.table, tmp_path / "call.csv")
     assert (tmp_path / "call.csv").read_bytes() == (surveyed[0] / "tables" / "survey.csv").read_bytes()
     unread: Any = CorpusOptions(text=("a.txt",))
-    with pytest.raises(OptionError, match="only tokens and limit"):
+    with pytest.raises(OptionError, match="a survey uses only format, tokens, limit, lenient and punctuation"):
         attentionology.survey("demo", "sample", options=[unread])
 
 

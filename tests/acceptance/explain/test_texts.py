@@ -30,6 +30,7 @@ class TestOddTexts:
         own = record(tmp_path / "run")
         assert own["sentences"]["unknown_words"] == 7
         assert own["texts"]["test"]["remarks"] == [
+            f"Tags and entities of HTML are read as words; the first of 1 text is {tmp_path / 'test.txt'}:48.",
             "Blank lines that were skipped: 1.",
             f"2 texts without words were skipped; the first is {tmp_path / 'test.txt'}:42.",
             "Texts that repeat an earlier one: 1; of these, repeats of a text that occurs with more than one label: 1.",
