@@ -123,15 +123,10 @@ class PositionAttention(ExactMetric):
 
     def compute(self) -> Any:
         """Return the attention, shape (pairs, sentences, positions, layers, heads), NaN where it is none."""
-        has = np.array(
-            [[name == SPECIAL or name in self.of_words(row) for name in self.positions] for row in self._rows]
-        )
+        of_pairs = [{SPECIAL, *self.of_words(row)} for row in range(len(self.ids))]
+        has = np.array([[name in found for name in self.positions] for found in of_pairs])
         known = (self.read.cpu().numpy() > 0)[:, :, None] & has[:, None]
         return np.where(known[..., None, None], floating(self.attention.cpu()).numpy(), np.nan)
-
-    @property
-    def _rows(self) -> range:
-        return range(len(self.ids))
 
 
 def position_of(word: int, start: int, stop: int, known: Mapping[str, int]) -> str:
