@@ -14,10 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-import torch
-from jaxtyping import Int
 from matplotlib.figure import Figure
-from torch import Tensor
 
 from ...corpora_loaders.minimal_pairs import BAD, GOOD, WORDS
 from ...extractors import MapBatch, get_kind
@@ -30,10 +27,11 @@ from ...reports.table import ShownTable
 from ...storage.writing import amount, verb
 from ..contract import Request
 from ..counting.counting import CountMaps
-from ..counting.exact_sums import ExactMetric, floating, to_fixed_point
+from ..counting.exact_sums import to_fixed_point
 from ..counting.resampling import simultaneous_intervals
 from ..dependency.decisions import word_positions
 from ..shared.measures import address, head_measures, names_of
+from .attention import PairAttention
 from .rows import ALL, WITHOUT_INTERVAL, PairCounts, PairQuestion, PairResults, PlanContext
 
 _GROUP = "attractors"
@@ -96,7 +94,7 @@ ATTRACTORS = Schema(
 )
 
 
-class AttractorAttention(ExactMetric):
+class AttractorAttention(PairAttention):
     """The attention of the words that differ to the head noun and to the attractor, as a mean over these words.
 
     Args:
@@ -106,17 +104,8 @@ class AttractorAttention(ExactMetric):
             head noun and the attractor, from 0.
     """
 
-    attention: Int[Tensor, "pairs 2 2 layers heads"]
-    read: Int[Tensor, "pairs 2"]
-
     def __init__(self, n_layers: int, n_heads: int, *, ids: Sequence[str], places: Sequence[Sequence[int]]) -> None:
-        super().__init__()
-        self.ids, self.places = tuple(ids), tuple(map(tuple, places))
-        self._place = {
-            f"{pair} {end}": (row, side) for row, pair in enumerate(ids) for side, end in enumerate((GOOD, BAD))
-        }
-        self.add_state("attention", torch.zeros(len(ids), 2, 2, n_layers, n_heads, dtype=torch.int64), "sum")
-        self.add_state("read", torch.zeros(len(ids), 2, dtype=torch.int64), "sum")
+        super().__init__(n_layers, n_heads, ids=ids, places=places, shape=(len(WORDS),))
 
     def update(self, batch: MapBatch) -> None:
         """Add the sentences of a batch at word level.
@@ -126,9 +115,9 @@ class AttractorAttention(ExactMetric):
         """
         position = word_positions(batch)
         for index, sentence in enumerate(batch.sentences):
-            if sentence.id not in self._place:  # its pair names no words
+            if sentence.id not in self.place:  # its pair names no words
                 continue
-            row, side = self._place[sentence.id]
+            row, side = self.place[sentence.id]
             start, *ends = self.places[row]
             stop, *named = ends[3 * side : 3 * side + 3]
             if start >= stop:  # nothing is there that the other sentence has not
@@ -137,11 +126,6 @@ class AttractorAttention(ExactMetric):
             differ, keys = position[index, start:stop].cpu(), position[index, named].cpu()
             self.attention[row, side] += to_fixed_point(maps[:, :, differ[:, None], keys].mean(-2)).permute(2, 0, 1)
             self.read[row, side] += 1
-
-    def compute(self) -> Any:
-        """Return the attention to both words, shape (pairs, sentences, words, layers, heads), NaN where it is none."""
-        known = self.read.cpu()[..., None, None, None] > 0
-        return torch.where(known, floating(self.attention.cpu()), torch.nan).numpy()
 
 
 class Attractors(PairQuestion):

@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
-from jaxtyping import Int
-from torch import Tensor
 
 from ...extractors import MapBatch
 from ...reports.columns import Explored, Schema, TableColumn, bounds
@@ -19,9 +16,10 @@ from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ..contract import Request
 from ..counting.counting import CountMaps
-from ..counting.exact_sums import ExactMetric, floating, to_fixed_point
+from ..counting.exact_sums import to_fixed_point
 from ..dependency.decisions import word_positions
 from ..shared.measures import head_measures
+from .attention import PairAttention
 from .rows import ALL, WITHOUT_INTERVAL, PairCounts, PairQuestion, PairResults, PlanContext
 
 CHANGE = "difference difference_low difference_high"
@@ -48,7 +46,7 @@ CRITICAL = Schema(
 )
 
 
-class CriticalAttention(ExactMetric):
+class CriticalAttention(PairAttention):
     """The attention of the words that differ to all words before them, as a mean over these words.
 
     Args:
@@ -56,17 +54,6 @@ class CriticalAttention(ExactMetric):
         ids: the ids of the pairs.
         places: for each pair, the first word that differs, and the ends of those of both sentences.
     """
-
-    attention: Int[Tensor, "pairs 2 layers heads"]
-    read: Int[Tensor, "pairs 2"]
-
-    def __init__(self, n_layers: int, n_heads: int, *, ids: Sequence[str], places: Sequence[Sequence[int]]) -> None:
-        super().__init__()
-        self.ids, self.places = tuple(ids), tuple(map(tuple, places))
-        ends = ((0, "good"), (1, "bad"))
-        self._place = {f"{pair} {end}": (row, column) for row, pair in enumerate(ids) for column, end in ends}
-        self.add_state("attention", torch.zeros(len(ids), 2, n_layers, n_heads, dtype=torch.int64), "sum")
-        self.add_state("read", torch.zeros(len(ids), 2, dtype=torch.int64), "sum")
 
     def update(self, batch: MapBatch) -> None:
         """Add the sentences of a batch at word level.
@@ -76,7 +63,7 @@ class CriticalAttention(ExactMetric):
         """
         position = word_positions(batch)
         for index, sentence in enumerate(batch.sentences):
-            row, column = self._place[sentence.id]
+            row, column = self.place[sentence.id]
             start, stop = self.places[row][0], self.places[row][1 + column]
             if not 0 < start < stop:  # nothing precedes, or nothing is there that the other sentence has not
                 continue
@@ -84,11 +71,6 @@ class CriticalAttention(ExactMetric):
             maps = batch.maps[index].cpu().double()
             self.attention[row, column] += to_fixed_point(maps[:, :, words[:, None], before].sum(-1).mean(-1))
             self.read[row, column] += 1
-
-    def compute(self) -> Any:
-        """Return the attention, NaN where there is none, shape (pairs, 2, layers, heads)."""
-        known = self.read.cpu()[..., None, None] > 0
-        return torch.where(known, floating(self.attention.cpu()), torch.nan).numpy()
 
 
 class Critical(PairQuestion):

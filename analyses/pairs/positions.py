@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Int
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from torch import Tensor
 
 from ...corpora_loaders.minimal_pairs import BAD, GOOD
 from ...extractors import MapBatch
@@ -29,8 +27,9 @@ from ...reports.table import ShownTable
 from ...storage.writing import amount
 from ..contract import Request
 from ..counting.counting import CountMaps
-from ..counting.exact_sums import ExactMetric, floating, to_fixed_point
+from ..counting.exact_sums import to_fixed_point
 from ..dependency.decisions import word_positions
+from .attention import PairAttention
 from .rows import ALL, WITHOUT_INTERVAL, PairCounts, PairQuestion, PairResults, PlanContext
 
 _FARTHEST = 5
@@ -64,7 +63,7 @@ POSITIONS = Schema(
 )
 
 
-class PositionAttention(ExactMetric):
+class PositionAttention(PairAttention):
     """The attention of the words that differ to each position, as a mean over these words.
 
     Args:
@@ -73,9 +72,6 @@ class PositionAttention(ExactMetric):
         places: for each pair, the first word that differs, the end of those that differ, and the number of words.
         positions: the names of the positions.
     """
-
-    attention: Int[Tensor, "pairs 2 positions layers heads"]
-    read: Int[Tensor, "pairs 2"]
 
     def __init__(
         self,
@@ -86,14 +82,9 @@ class PositionAttention(ExactMetric):
         places: Sequence[Sequence[int]],
         positions: Sequence[str],
     ) -> None:
-        super().__init__()
-        self.ids, self.places, self.positions = tuple(ids), tuple(map(tuple, places)), tuple(positions)
-        ends = ((0, GOOD), (1, BAD))
-        self._place = {f"{pair} {end}": (row, side) for row, pair in enumerate(ids) for side, end in ends}
+        super().__init__(n_layers, n_heads, ids=ids, places=places, shape=(len(positions),))
+        self.positions = tuple(positions)
         self._slots = {name: slot for slot, name in enumerate(positions)}
-        shape = (len(ids), 2, len(positions), n_layers, n_heads)
-        self.add_state("attention", torch.zeros(shape, dtype=torch.int64), "sum")
-        self.add_state("read", torch.zeros(len(ids), 2, dtype=torch.int64), "sum")
 
     def update(self, batch: MapBatch) -> None:
         """Add the sentences of a batch at word level.
@@ -103,9 +94,9 @@ class PositionAttention(ExactMetric):
         """
         position = word_positions(batch).cpu()
         for index, sentence in enumerate(batch.sentences):
-            if sentence.id not in self._place:
+            if sentence.id not in self.place:
                 continue
-            row, side = self._place[sentence.id]
+            row, side = self.place[sentence.id]
             start, stop, n_words = self.places[row]
             words, n = position[index, :n_words], int(batch.lengths[index])
             slots = torch.full((n,), self._slots[SPECIAL])
@@ -125,8 +116,7 @@ class PositionAttention(ExactMetric):
         """Return the attention, shape (pairs, sentences, positions, layers, heads), NaN where it is none."""
         of_pairs = [{SPECIAL, *self.of_words(row)} for row in range(len(self.ids))]
         has = np.array([[name in found for name in self.positions] for found in of_pairs])
-        known = (self.read.cpu().numpy() > 0)[:, :, None] & has[:, None]
-        return np.where(known[..., None, None], floating(self.attention.cpu()).numpy(), np.nan)
+        return np.where(has[:, None, :, None, None], super().compute(), np.nan)
 
 
 def position_of(word: int, start: int, stop: int, known: Mapping[str, int]) -> str:
